@@ -1,0 +1,158 @@
+package schemas_test
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anabranch/anabranch/schemas"
+)
+
+func TestSchemaFiles(t *testing.T) {
+	t.Parallel()
+	for kind, file := range map[string]func(schemas.Type) []byte{"call": schemas.CallSchema, "delivery": schemas.DeliverySchema} {
+		for _, typ := range allTypes {
+			t.Run(kind+"/"+string(typ), func(t *testing.T) {
+				t.Parallel()
+				compile(t, file(typ))
+				schema := decode(t, file(typ))
+				if want := "urn:anabranch:schema:" + kind + ":" + string(typ); schema["$id"] != want {
+					t.Errorf("$id = %v, want %s", schema["$id"], want)
+				}
+				if want := "https://json-schema.org/draft/2020-12/schema"; schema["$schema"] != want {
+					t.Errorf("$schema = %v, want %s", schema["$schema"], want)
+				}
+				checkDescribed(t, schema)
+			})
+		}
+		if got := file("nothing"); got != nil {
+			t.Errorf("%s schema of an unknown type = %s, want nil", kind, got)
+		}
+	}
+}
+
+func checkDescribed(t *testing.T, schema map[string]any) {
+	t.Helper()
+	if schema["title"] == nil || schema["description"] == nil {
+		t.Error("no title or no description")
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	for name, property := range properties {
+		if text, _ := property.(map[string]any)["description"].(string); text == "" {
+			t.Errorf("property %s has no description", name)
+		}
+	}
+}
+
+// A file of no known type would be published and never tested.
+func TestNoStraySchemaFiles(t *testing.T) {
+	t.Parallel()
+	for _, dir := range []string{"calls", "deliveries"} {
+		entries, err := fs.ReadDir(os.DirFS("."), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range entries {
+			if _, ok := schemas.ParseType(strings.TrimSuffix(entry.Name(), ".json")); !ok {
+				t.Errorf("%s/%s is the schema of no type", dir, entry.Name())
+			}
+		}
+	}
+}
+
+func TestDeliverySchemasNameWhatGoTypesName(t *testing.T) {
+	t.Parallel()
+	for _, typ := range allTypes {
+		checkNames(t, "delivery "+string(typ), decode(t, schemas.DeliverySchema(typ)), jsonNames(reflect.TypeOf(newDelivery(typ)).Elem()))
+	}
+}
+
+// A call schema is of what the API accepts, its Go type of what ingest writes:
+// the names are the same but for the write key, which is never stored. What is
+// required differs: ingest fills in messageId and the time stamps.
+func TestCallSchemasNameWhatGoTypesName(t *testing.T) {
+	t.Parallel()
+	for _, typ := range allTypes {
+		schema := decode(t, schemas.CallSchema(typ))
+		names := jsonNames(reflect.TypeOf(newCall(typ)).Elem())
+		if typ == schemas.TypeDelete {
+			checkNames(t, "call delete", schema, names)
+			continue
+		}
+		got := propertyNames(schema)
+		want := append(slices.Collect(maps.Keys(names)), "writeKey")
+		slices.Sort(want)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("call %s (-Go type +schema):\n%s", typ, diff)
+		}
+	}
+}
+
+// What all calls have in common is written out in each file, so that each
+// stands alone; it must not come apart. Only alias asks more of its userId.
+func TestCallSchemasAgreeOnWhatTheyShare(t *testing.T) {
+	t.Parallel()
+	shared := []string{"messageId", "userId", "anonymousId", "timestamp", "originalTimestamp", "sentAt", "receivedAt", "context", "integrations", "writeKey"}
+	first := decode(t, schemas.CallSchema(allTypes[0]))
+	for _, typ := range allTypes[1:6] {
+		schema := decode(t, schemas.CallSchema(typ))
+		for _, name := range shared {
+			if typ == schemas.TypeAlias && name == "userId" {
+				continue
+			}
+			if diff := cmp.Diff(first["properties"].(map[string]any)[name], schema["properties"].(map[string]any)[name]); diff != "" {
+				t.Errorf("%s of %s (-%s +%s):\n%s", name, typ, allTypes[0], typ, diff)
+			}
+		}
+		definitions := schema["$defs"].(map[string]any)
+		for name, definition := range first["$defs"].(map[string]any) {
+			if diff := cmp.Diff(definition, definitions[name]); definitions[name] != nil && diff != "" {
+				t.Errorf("$defs/%s of %s (-%s +%s):\n%s", name, typ, allTypes[0], typ, diff)
+			}
+		}
+	}
+}
+
+func propertyNames(schema map[string]any) []string {
+	properties, _ := schema["properties"].(map[string]any)
+	return slices.Sorted(maps.Keys(properties))
+}
+
+// checkNames compares names and what is required of them: a Go field without
+// omitempty or omitzero is always sent.
+func checkNames(t *testing.T, what string, schema map[string]any, names map[string]bool) {
+	t.Helper()
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(names)), propertyNames(schema)); diff != "" {
+		t.Errorf("%s: names (-Go type +schema):\n%s", what, diff)
+	}
+	required := make(map[string]bool)
+	list, _ := schema["required"].([]any)
+	for _, name := range list {
+		required[name.(string)] = true
+	}
+	for name, always := range names {
+		if always != required[name] {
+			t.Errorf("%s: %s is always sent by the Go type: %t, required by the schema: %t", what, name, always, required[name])
+		}
+	}
+}
+
+// jsonNames returns the JSON names of a struct's fields and whether each is
+// always sent.
+func jsonNames(typ reflect.Type) map[string]bool {
+	names := make(map[string]bool)
+	for _, field := range reflect.VisibleFields(typ) {
+		if field.Anonymous {
+			continue
+		}
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		names[name] = options == ""
+	}
+	return names
+}

@@ -1,0 +1,79 @@
+package schemas
+
+import (
+	"fmt"
+	"time"
+)
+
+// Bounds of header values. A record's headers are read before anything is
+// known about it, so none may be large; the integrations map is the exception,
+// since routing needs all of it.
+const (
+	MaxDetailBytes       = 256             // Headers.Detail; longer text is cut when encoded
+	MaxIntegrationsBytes = MaxCallBytes    // Headers.Integrations: what one call could hold
+	MaxTopicBytes        = 249             // Position.Topic: Kafka's own limit
+	MaxEndpoints         = 5               // endpoints of a destination; rule: spec.md, Limits
+	MaxAttempts          = 1<<31 - 1       // Headers.Attempt: four hours never hold more
+	maxTimeMillis        = 253402300799999 // the last millisecond of the year 9999
+)
+
+// The wire keys. The set is closed: each hop writes the whole set anew and
+// leaves no other header behind.
+const (
+	keySource        = "source"
+	keyType          = "type"
+	keyMessageID     = "message-id"
+	keyIntegrations  = "integrations"
+	keyOrigin        = "origin"
+	keyDestination   = "destination"
+	keyAttempt       = "attempt"
+	keyFirstAttempt  = "first-attempt"
+	keyDue           = "due"
+	keyReason        = "reason"
+	keyDetail        = "detail"
+	keyEndpoints     = "endpoints"
+	keyFromTopic     = "from-topic"
+	keyFromPartition = "from-partition"
+	keyFromOffset    = "from-offset"
+	keyReference     = "reference"
+	keyFailedAt      = "failed-at"
+
+	headerCount = 17
+)
+
+// Headers is all that a stage must know of a record without parsing its JSON.
+// A field of zero value is not sent, and a header that is missing leaves its
+// field zero: which ones a topic requires is for its reader to say.
+//
+// On the wire the texts are as they are, times are decimal Unix milliseconds,
+// numbers decimal, endpoints 16 hexadecimal digits each, separated by commas:
+// any Kafka tool shows them legibly.
+type Headers struct {
+	Source       string    // source id; see ValidID
+	Type         Type      // type of the call
+	MessageID    string    // at most MaxMessageIDChars
+	Integrations []byte    // stable JSON object of at most MaxIntegrationsBytes; nil when the call has none
+	Origin       Origin    // who made the event
+	Destination  string    // destination id, on webhook-retry.* and dead-letters; see ValidID
+	Attempt      int       // attempts already made, 0 to MaxAttempts
+	FirstAttempt time.Time // start of the retry window; zero before the first attempt
+	Due          time.Time // when the next attempt is due; on webhook-retry.*
+	Reason       Reason    // of the last failure
+	Detail       string    // of the last failure, for people: no secret, no text from the receiver; cut to MaxDetailBytes
+	Endpoints    []uint64  // fingerprints of the endpoints to repeat, at most MaxEndpoints; nil for all
+	From         Position  // where the record first stood; on dead-letters
+	Reference    bool      // the value was too large and is left out: read it at From; on dead-letters
+	FailedAt     time.Time // when the record was given up; on dead-letters
+}
+
+// Position is the place of a record in the log. Its zero value is no place.
+type Position struct {
+	Topic     string // at most MaxTopicBytes; empty for no place
+	Partition int32
+	Offset    int64
+}
+
+// String returns the position as errors and logs name records: "raw-events[3]@17".
+func (p Position) String() string {
+	return fmt.Sprintf("%s[%d]@%d", p.Topic, p.Partition, p.Offset)
+}

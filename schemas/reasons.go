@@ -1,0 +1,45 @@
+package schemas
+
+// Reason says why a delivery failed or a record was given up. It is one closed
+// set: the label of metrics, the word in errors and logs, and the header of
+// retried and dead records.
+type Reason string
+
+// The reasons.
+const (
+	ReasonStatus3xx           Reason = "status_3xx"           // a redirect: never followed
+	ReasonStatus4xx           Reason = "status_4xx"           // refused by the receiver
+	ReasonStatus5xx           Reason = "status_5xx"           // an error of the receiver; only ever a reason to retry
+	ReasonTimeout             Reason = "timeout"              // no response in time
+	ReasonNetwork             Reason = "network"              // no connection, a broken one, or no HTTP on it
+	ReasonTLS                 Reason = "tls"                  // a certificate that does not verify, other than a self-signed one
+	ReasonWindowExceeded      Reason = "window_exceeded"      // the next attempt would lie beyond the retry window
+	ReasonSelfSigned          Reason = "self_signed"          // a self-signed certificate: no request was sent
+	ReasonAddressRefused      Reason = "address_refused"      // an address that deliveries may not go to
+	ReasonDestinationRemoved  Reason = "destination_removed"  // no longer in the workspace
+	ReasonDestinationDisabled Reason = "destination_disabled" // switched off
+	ReasonTopicUnavailable    Reason = "topic_unavailable"    // the destination's topic is gone and can't be created
+	ReasonRecordInvalid       Reason = "record_invalid"       // a record that can't be read
+	ReasonRecordTooLarge      Reason = "record_too_large"     // a record the broker does not take
+)
+
+// Reasons returns all reasons, so that series can be created before the first
+// failure and a reason typed by a person can be checked.
+func Reasons() []Reason {
+	return []Reason{
+		ReasonStatus3xx,
+		ReasonStatus4xx,
+		ReasonStatus5xx,
+		ReasonTimeout,
+		ReasonNetwork,
+		ReasonTLS,
+		ReasonWindowExceeded,
+		ReasonSelfSigned,
+		ReasonAddressRefused,
+		ReasonDestinationRemoved,
+		ReasonDestinationDisabled,
+		ReasonTopicUnavailable,
+		ReasonRecordInvalid,
+		ReasonRecordTooLarge,
+	}
+}

@@ -1,0 +1,78 @@
+package schemas
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The topics of fixed name.
+const (
+	TopicRawEvents   = "raw-events"   // every accepted event; key: userId, else anonymousId
+	TopicDeadLetters = "dead-letters" // what could not be delivered, with its reason
+	TopicWorkspace   = "workspace"    // sources and destinations; key: <kind>/<id>
+)
+
+const (
+	deliverPrefix = "deliver."
+	retryPrefix   = "webhook-retry."
+)
+
+// DeliverTopic names the topic of the events routed to one destination:
+// "deliver.crm" for "crm". The id must satisfy [ValidID].
+func DeliverTopic(destinationID string) string { return deliverPrefix + destinationID }
+
+// DestinationOf is the inverse of [DeliverTopic]; false when topic is not the
+// topic of a destination.
+func DestinationOf(topic string) (id string, ok bool) {
+	id, ok = strings.CutPrefix(topic, deliverPrefix)
+	if !ok || !ValidID(id) {
+		return "", false
+	}
+	return id, true
+}
+
+// RetryTopic names the topic that holds records for delay: "webhook-retry.1m30s".
+// The delay is written with whole units from hours down to nanoseconds and
+// without empty ones: topic names allow neither the "µ" nor bear the "2m0s" of
+// [time.Duration.String]. The delay must not be negative.
+func RetryTopic(delay time.Duration) string {
+	return string(appendCompact([]byte(retryPrefix), delay))
+}
+
+// RetryDelayOf is the inverse of [RetryTopic]; false when topic is not exactly
+// the name RetryTopic gives to some delay, so that a delay has one topic only.
+func RetryDelayOf(topic string) (time.Duration, bool) {
+	text, ok := strings.CutPrefix(topic, retryPrefix)
+	if !ok {
+		return 0, false
+	}
+	delay, err := time.ParseDuration(text)
+	if err != nil || delay < 0 || RetryTopic(delay) != topic {
+		return 0, false
+	}
+	return delay, true
+}
+
+func appendCompact(dst []byte, d time.Duration) []byte {
+	if d == 0 {
+		return append(dst, "0s"...)
+	}
+	for _, unit := range [...]struct {
+		length time.Duration
+		symbol string
+	}{
+		{time.Hour, "h"},
+		{time.Minute, "m"},
+		{time.Second, "s"},
+		{time.Millisecond, "ms"},
+		{time.Microsecond, "us"},
+		{time.Nanosecond, "ns"},
+	} {
+		if n := d / unit.length; n > 0 {
+			dst = append(strconv.AppendInt(dst, int64(n), 10), unit.symbol...)
+			d %= unit.length
+		}
+	}
+	return dst
+}

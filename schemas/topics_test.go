@@ -1,0 +1,98 @@
+package schemas_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/anabranch/anabranch/schemas"
+)
+
+func TestDeliverTopic(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"crm", "a", "0", "-", strings.Repeat("z", 64), "deliver", "webhook-retry"} {
+		topic := schemas.DeliverTopic(id)
+		if got, ok := schemas.DestinationOf(topic); topic != "deliver."+id || !ok || got != id {
+			t.Errorf("DestinationOf(%s) = %q, %t, want %q", topic, got, ok, id)
+		}
+	}
+}
+
+func TestDestinationOfOtherTopics(t *testing.T) {
+	t.Parallel()
+	for _, topic := range []string{"", "deliver", "deliver.", "deliver.CRM", "deliver.a.b", "Deliver.crm", "xdeliver.crm", "deliver.a_b", "deliver." + strings.Repeat("z", 65), "raw-events", "webhook-retry.5s"} {
+		if id, ok := schemas.DestinationOf(topic); ok || id != "" {
+			t.Errorf("DestinationOf(%s) = %q, %t, want none", topic, id, ok)
+		}
+	}
+}
+
+func TestRetryTopic(t *testing.T) {
+	t.Parallel()
+	for want, delay := range map[string]time.Duration{
+		"webhook-retry.0s":                            0,
+		"webhook-retry.1ns":                           1,
+		"webhook-retry.500us":                         500 * time.Microsecond,
+		"webhook-retry.250ms":                         250 * time.Millisecond,
+		"webhook-retry.1s500ms":                       1500 * time.Millisecond,
+		"webhook-retry.5s":                            5 * time.Second,
+		"webhook-retry.30s":                           30 * time.Second,
+		"webhook-retry.2m":                            2 * time.Minute,
+		"webhook-retry.1m30s":                         90 * time.Second,
+		"webhook-retry.1h":                            time.Hour,
+		"webhook-retry.1h1s":                          time.Hour + time.Second,
+		"webhook-retry.4h":                            4 * time.Hour,
+		"webhook-retry.26h":                           26 * time.Hour,
+		"webhook-retry.2562047h47m16s854ms775us807ns": math.MaxInt64,
+	} {
+		if got := schemas.RetryTopic(delay); got != want {
+			t.Errorf("RetryTopic(%v) = %s, want %s", delay, got, want)
+		}
+		if got, ok := schemas.RetryDelayOf(want); !ok || got != delay {
+			t.Errorf("RetryDelayOf(%s) = %v, %t, want %v", want, got, ok, delay)
+		}
+	}
+}
+
+// One delay, one topic: another spelling of the same delay is no retry topic.
+func TestRetryDelayOfOtherTopics(t *testing.T) {
+	t.Parallel()
+	for _, topic := range []string{"", "webhook-retry", "webhook-retry.", "webhook-retry.0", "webhook-retry.60s", "webhook-retry.2m0s", "webhook-retry.1.5s", "webhook-retry.500µs", "webhook-retry.-5s", "webhook-retry.+5s", "webhook-retry.05s", "webhook-retry.5S", "webhook-retry.5s ", "webhook-retry.9999999h", "deliver.5s"} {
+		if delay, ok := schemas.RetryDelayOf(topic); ok || delay != 0 {
+			t.Errorf("RetryDelayOf(%s) = %v, %t, want none", topic, delay, ok)
+		}
+	}
+}
+
+func FuzzRetryDelayOf(f *testing.F) {
+	for _, seed := range []string{"webhook-retry.5s", "webhook-retry.1m30s", "webhook-retry.60s", "webhook-retry.1h2m3s4ms5us6ns", "deliver.crm", ""} {
+		f.Add(seed, int64(len(seed)))
+	}
+	f.Fuzz(func(t *testing.T, topic string, nanos int64) {
+		if delay, ok := schemas.RetryDelayOf(topic); ok && (delay < 0 || schemas.RetryTopic(delay) != topic) {
+			t.Errorf("RetryDelayOf(%q) = %v, whose topic is %s", topic, delay, schemas.RetryTopic(delay))
+		}
+		delay := time.Duration(nanos & math.MaxInt64)
+		name := schemas.RetryTopic(delay)
+		if got, ok := schemas.RetryDelayOf(name); !ok || got != delay {
+			t.Errorf("RetryDelayOf(%s) = %v, %t, want %v", name, got, ok, delay)
+		}
+		if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789.-") != "" || len(name) > schemas.MaxTopicBytes {
+			t.Errorf("%q is no name for a topic", name)
+		}
+	})
+}
+
+func TestValidID(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]bool{
+		"a": true, "website": true, "eu-west-1": true, "-": true, "0": true,
+		strings.Repeat("a", 64): true, strings.Repeat("a", 65): false,
+		"": false, "A": false, "a_b": false, "a.b": false, "a b": false, "é": false, "a\n": false, "a/": false, "{": false, "`": false, ":": false,
+	} {
+		if got := schemas.ValidID(id); got != want {
+			t.Errorf("ValidID(%q) = %t, want %t", id, got, want)
+		}
+	}
+}
