@@ -1,0 +1,125 @@
+package broker
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+)
+
+// A Broker is an open embedded broker: it holds its data directory and its port, and serves clients.
+type Broker struct {
+	addr    string
+	bootID  string
+	logDir  string
+	every   time.Duration
+	log     *slog.Logger
+	lock    *dirLock
+	cluster *kfake.Cluster
+
+	closing sync.Once
+	closed  atomic.Bool
+	result  error
+}
+
+// Open locks the data directory, binds the address, repairs what a kill may have left behind and loads the log. When
+// it returns, the broker serves clients. It fails with an error that names DATA_DIR or BROKER_ADDR when another
+// process has the directory or the port, when the directory can't be written to, and when its log is unreadable.
+//
+// Either Run or Close must follow.
+func Open(cfg Config, log *slog.Logger) (_ *Broker, err error) {
+	if err = cfg.Validate(); err != nil {
+		return nil, err
+	}
+	lock, err := lockDir(cfg.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, lock.release())
+		}
+	}()
+	listener, err := listen(cfg.Addr)
+	if err != nil {
+		return nil, err
+	}
+	logDir := filepath.Join(cfg.DataDir, "broker")
+	cluster, err := load(logDir, listener, log)
+	if err != nil {
+		// The load may have failed before the listener was handed over; a second Close is harmless.
+		listener.Close() //nolint:errcheck // nothing was ever accepted on it
+		return nil, fmt.Errorf("open the log in DATA_DIR=%s: %w", cfg.DataDir, err)
+	}
+	every := cfg.RetentionEvery
+	if every == 0 {
+		every = defaultRetentionEvery
+	}
+	return &Broker{
+		addr: listener.Addr().String(), bootID: newBootID(), logDir: logDir, every: every,
+		log: log, lock: lock, cluster: cluster,
+	}, nil
+}
+
+// load repairs a log directory and starts a broker on it.
+func load(logDir string, listener net.Listener, log *slog.Logger) (*kfake.Cluster, error) {
+	began := time.Now()
+	if err := repair(logDir, log); err != nil {
+		return nil, err
+	}
+	cluster, err := kfake.NewCluster(options(logDir, listener, log)...)
+	if err != nil {
+		return nil, err
+	}
+	log.Info("embedded broker loaded its log", "dir", logDir, "addr", listener.Addr().String(), "took", time.Since(began).Round(time.Millisecond))
+	return cluster, nil
+}
+
+// newBootID draws 80 random bits: a clock may be set back, a counter may be restored from a backup.
+func newBootID() string { return strings.ToLower(rand.Text()[:16]) }
+
+// Name is "broker".
+func (*Broker) Name() string { return "broker" }
+
+// Addr returns the address that clients connect to, host:port.
+func (b *Broker) Addr() string { return b.addr }
+
+// BootID returns a word that differs each time a broker is opened: 16 letters and digits. Transactional ids on
+// this broker must contain it; see the package comment.
+func (b *Broker) BootID() string { return b.bootID }
+
+// Ready returns nil from Open until the broker is closed.
+func (b *Broker) Ready() error {
+	if b.closed.Load() {
+		return errors.New("closed")
+	}
+	return nil
+}
+
+// Run trims the log on a timer until ctx ends, then closes the broker and returns what Close returns.
+func (b *Broker) Run(ctx context.Context) error {
+	if err := b.retain(ctx); err != nil {
+		return errors.Join(err, b.Close())
+	}
+	return b.Close()
+}
+
+// Close cuts clients off, saves the state and releases the data directory. It takes some milliseconds, whatever clients do.
+// It may be called several times and while Run runs; every call returns after the broker is closed, with the same result.
+func (b *Broker) Close() error {
+	b.closing.Do(func() {
+		b.closed.Store(true)
+		b.cluster.Close()
+		b.result = b.lock.release()
+	})
+	return b.result
+}

@@ -1,0 +1,33 @@
+// Package broker is the embedded broker: one Kafka-protocol node inside the process, with its log on disk.
+//
+// It is kfake, the in-process broker of the Kafka client's own test suite, used as a broker for one machine. Kafka
+// clients, this process's stages first among them, reach it over TCP on a loopback address. What it lacks for
+// that use is added here: a lock on the data directory, retention, a listener that outlasts a shortage of
+// file descriptors, and the repair of what a kill leaves behind. Nothing above this package knows that it is not Kafka.
+//
+// # What is durable
+//
+// An acknowledged record has been written to its segment file, but not synced. A kill -9 of the process loses
+// none, since the page cache belongs to the kernel; a power failure or a crash of the machine may lose the last
+// seconds, as on a Kafka broker without replicas. Committed offsets are as durable as records. After a clean stop
+// everything is as it was, except for what a failing machine takes with it before the kernel has written it out.
+//
+// A transaction that was open at a kill is aborted when the log is loaded, so it holds nobody back. One that was
+// open at a clean stop is restored, since its producer may live in another process and return; if it does not, the
+// transaction's timeout aborts it. A kill in the microseconds in which a commit is written to several partitions may leave
+// it on some of them and without its offsets: what was consumed is then consumed again, and its records on those
+// partitions are doubled, never lost. That happened to 2 transactions in 350 kills of a router at about 1,000 records a second.
+//
+// A transactional id must not be used again after a kill. The abort at load is not written to the log: when the same
+// producer commits something later and there is a second kill, that commit seems to cover the aborted records too.
+// Build transactional ids with [Broker.BootID]. Group instance ids on the other hand should stay the same from
+// boot to boot: after a clean stop a member with a known instance id has its partitions after 3 ms, while one with a
+// new id waits until the session of the old one has run out (8 s with a timeout of 8 s).
+//
+// # What it costs
+//
+// Opening reads the whole log. After a clean stop that takes 0.6 s for each gigabyte, and memory that is free again
+// soon; after a kill it takes 3 s and as much memory as there is log. So bound the log, with retention.bytes and
+// retention.ms of its topics. While it runs, about 70 bytes of memory stay in use for each record batch in the log,
+// and a file descriptor for each segment that was ever read.
+package broker

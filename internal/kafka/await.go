@@ -1,0 +1,59 @@
+package kafka
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+const (
+	pingTimeout = 2 * time.Second
+	pingPause   = 500 * time.Millisecond
+	logEvery    = 10 * time.Second
+)
+
+// Await returns when a broker has answered a client made with opts. Containers
+// start in any order, so a broker that is not there yet is not an error: the
+// first failure is logged with the addresses and the cause within seconds, and
+// then again now and then. It ends with an error only when ctx does.
+func Await(ctx context.Context, opts []kgo.Opt, brokers []string, log *slog.Logger) error {
+	// Without retries of its own the client says why a broker cannot be reached;
+	// with them it says that time ran out.
+	cl, err := kgo.NewClient(append(slices.Clone(opts), kgo.RequestRetries(0))...)
+	if err != nil {
+		return fmt.Errorf("create client of brokers %s: %w", strings.Join(brokers, ","), err)
+	}
+	defer cl.Close()
+	var logged time.Time
+	var last error
+	for {
+		err := ping(ctx, cl)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("reach brokers %s: %w: %w", strings.Join(brokers, ","), ctx.Err(), cmp.Or(last, err))
+		}
+		last = err
+		if logged.IsZero() || time.Since(logged) >= logEvery {
+			logged = time.Now()
+			log.Warn("brokers do not answer, trying again", "brokers", brokers, "variable", "KAFKA_BROKERS", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pingPause):
+		}
+	}
+}
+
+func ping(ctx context.Context, cl *kgo.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	return cl.Ping(ctx)
+}

@@ -1,0 +1,91 @@
+package kafka
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/testkit"
+)
+
+// lockedBuffer is written by the client's goroutines while the test reads it.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func TestAwaitReturnsOnceABrokerAnswers(t *testing.T) {
+	t.Parallel()
+	c := testkit.Brokers(t)
+	if err := Await(t.Context(), c.Options(), c.Addrs, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Containers start in any order: a broker that comes half a minute later is
+// waited for, and the log says within five seconds what is waited for.
+func TestAwaitNamesTheBrokerThatIsNotThereYet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := new(kfake.VirtualNetwork)
+		var out lockedBuffer
+		opts := []kgo.Opt{kgo.SeedBrokers("localhost:9092"), kgo.Dialer(network.DialContext), kgo.DisableClientMetrics()}
+		done := make(chan error, 1)
+		go func() {
+			done <- Await(t.Context(), opts, []string{"localhost:9092"}, slog.New(slog.NewTextHandler(&out, nil)))
+		}()
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		for _, part := range []string{"localhost:9092", "KAFKA_BROKERS", "error="} {
+			if !strings.Contains(out.String(), part) {
+				t.Errorf("the log after five seconds is %q, want %q in it", out.String(), part)
+			}
+		}
+		time.Sleep(25 * time.Second)
+		fake, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.Ports(9092), kfake.ListenFn(network.Listen))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer fake.Close()
+		if err := <-done; err != nil {
+			t.Errorf("Await = %v after the broker came", err)
+		}
+	})
+}
+
+func TestAwaitEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	_ = l.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	err = Await(ctx, []kgo.Opt{kgo.SeedBrokers(addr)}, []string{addr}, slog.New(slog.DiscardHandler))
+	if err == nil || !strings.Contains(err.Error(), addr) || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("Await = %v, want the address and the cause", err)
+	}
+}

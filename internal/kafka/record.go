@@ -1,0 +1,41 @@
+package kafka
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// HeadersOf reads the record's headers. The error names the topic, partition
+// and offset beside the header at fault: the record is poison and belongs into
+// dead-letters.
+func HeadersOf(r *kgo.Record) (schemas.Headers, error) {
+	h, err := schemas.ParseHeaders(pairs(r.Headers))
+	if err != nil {
+		return h, fmt.Errorf("decode %s[%d]@%d: %w", r.Topic, r.Partition, r.Offset, err)
+	}
+	return h, nil
+}
+
+// SetHeaders replaces all headers of the record. They are never appended to:
+// a record that goes through twenty retries is no larger than one that goes
+// through a single one.
+func SetHeaders(r *kgo.Record, h *schemas.Headers) {
+	r.Headers = r.Headers[:0:0]
+	for key, value := range h.All() {
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: key, Value: value})
+	}
+}
+
+func pairs(headers []kgo.RecordHeader) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		for i := range headers {
+			if !yield(headers[i].Key, headers[i].Value) {
+				return
+			}
+		}
+	}
+}

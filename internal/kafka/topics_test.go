@@ -1,0 +1,181 @@
+package kafka
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+var topicConfig = TopicConfig{Partitions: 4, DeliverPartitions: 2, Replication: -1, RawRetention: 48 * time.Hour}
+
+func TestEnsureCreatesEachTopicWithItsPolicy(t *testing.T) {
+	t.Parallel()
+	cluster := testkit.Brokers(t)
+	cl := cluster.Client(t)
+	names := []string{schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicWorkspace, schemas.DeliverTopic("crm"), schemas.RetryTopic(30 * time.Second)}
+	if err := NewTopics(cl, topicConfig).Ensure(t.Context(), names...); err != nil {
+		t.Fatal(err)
+	}
+	admin := kadm.NewClient(cl)
+	details, err := admin.ListTopics(t.Context(), names...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	configs, err := admin.DescribeTopicConfigs(t.Context(), names...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]struct {
+		partitions        int
+		policy, retention string
+	}{
+		"raw-events":        {4, "delete", "172800000"},
+		"dead-letters":      {4, "delete", "2592000000"},
+		"workspace":         {1, "compact", ""},
+		"deliver.crm":       {2, "delete", "604800000"},
+		"webhook-retry.30s": {4, "delete", "86400000"},
+	} {
+		if got := len(details[name].Partitions); got != want.partitions {
+			t.Errorf("%s has %d partitions, want %d", name, got, want.partitions)
+		}
+		if got := config(t, configs, name, "cleanup.policy"); got != want.policy {
+			t.Errorf("%s: cleanup.policy=%s, want %s", name, got, want.policy)
+		}
+		if got := config(t, configs, name, "retention.ms"); want.retention != "" && got != want.retention {
+			t.Errorf("%s: retention.ms=%s, want %s", name, got, want.retention)
+		}
+	}
+}
+
+func config(t *testing.T, configs kadm.ResourceConfigs, topic, key string) string {
+	t.Helper()
+	rc, err := configs.On(topic, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range rc.Configs {
+		if c.Key == key {
+			return c.MaybeValue()
+		}
+	}
+	return ""
+}
+
+// On the embedded broker nothing may be compacted: a crash in the midst of it
+// loses keys.
+func TestEmbeddedKeepsStateWhole(t *testing.T) {
+	t.Parallel()
+	c := topicConfig
+	c.Embedded = true
+	p, err := c.policyOf(schemas.TopicWorkspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.configs["cleanup.policy"] != "delete" || p.configs["retention.ms"] != "-1" || p.configs["retention.bytes"] != "-1" {
+		t.Errorf("workspace on the embedded broker: %v, want delete without end", p.configs)
+	}
+}
+
+// What the embedded broker keeps it reads into memory at its next start.
+func TestEmbeddedBoundsItsHistory(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		config TopicConfig
+		topic  string
+		want   string
+	}{
+		"history, embedded":     {TopicConfig{Embedded: true}, schemas.TopicRawEvents, "134217728"},
+		"history, as set":       {TopicConfig{Embedded: true, RawBytes: 5}, schemas.TopicRawEvents, "5"},
+		"history, Kafka":        {TopicConfig{}, schemas.TopicRawEvents, ""},
+		"history, Kafka as set": {TopicConfig{RawBytes: 5}, schemas.TopicRawEvents, "5"},
+		"a backlog is not cut":  {TopicConfig{Embedded: true, RawBytes: 5}, schemas.DeliverTopic("crm"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, err := c.config.policyOf(c.topic)
+			if err != nil || p.configs["retention.bytes"] != c.want {
+				t.Errorf("retention.bytes of %s is %q, want %q (%v)", c.topic, p.configs["retention.bytes"], c.want, err)
+			}
+		})
+	}
+}
+
+func TestEnsureLeavesAnExistingTopicAsItIs(t *testing.T) {
+	t.Parallel()
+	cluster := testkit.Brokers(t)
+	cl := cluster.Client(t)
+	if err := NewTopics(cl, topicConfig).Ensure(t.Context(), schemas.TopicRawEvents); err != nil {
+		t.Fatal(err)
+	}
+	more := topicConfig
+	more.Partitions = 9
+	if err := NewTopics(cl, more).Ensure(t.Context(), schemas.TopicRawEvents); err != nil {
+		t.Fatal(err)
+	}
+	details, err := kadm.NewClient(cl).ListTopics(t.Context(), schemas.TopicRawEvents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(details[schemas.TopicRawEvents].Partitions); got != 4 {
+		t.Errorf("raw-events has %d partitions after a second start with another setting, want 4: keys would move", got)
+	}
+}
+
+func TestEnsureFromManyProcessesAtOnce(t *testing.T) {
+	t.Parallel()
+	cluster := testkit.Brokers(t)
+	var wg sync.WaitGroup
+	for range 6 {
+		topics := NewTopics(cluster.Client(t), topicConfig)
+		wg.Go(func() {
+			if err := topics.Ensure(t.Context(), schemas.TopicRawEvents, schemas.DeliverTopic("crm")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestEnsureRefusesForeignTopics(t *testing.T) {
+	t.Parallel()
+	err := NewTopics(testkit.Brokers(t).Client(t), topicConfig).Ensure(t.Context(), "somebody-elses")
+	if err == nil || !strings.Contains(err.Error(), `"somebody-elses"`) {
+		t.Errorf("Ensure = %v, want a refusal that names the topic", err)
+	}
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	topics := NewTopics(testkit.Brokers(t).Client(t), topicConfig)
+	if err := topics.Ensure(t.Context(), schemas.DeliverTopic("b"), schemas.DeliverTopic("a"), schemas.TopicRawEvents); err != nil {
+		t.Fatal(err)
+	}
+	got, err := topics.List(t.Context(), schemas.DeliverTopic(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"deliver.a", "deliver.b"}; !slices.Equal(got, want) {
+		t.Errorf("List = %v, want %v", got, want)
+	}
+}
+
+func TestTopicConfigNamesWhatCannotWork(t *testing.T) {
+	t.Parallel()
+	bad := TopicConfig{Partitions: 0, DeliverPartitions: 20_000, Replication: 0, RawRetention: time.Minute, RawBytes: -1}
+	err := bad.Validate()
+	for _, part := range []string{"TOPIC_PARTITIONS=0", "DELIVER_TOPIC_PARTITIONS=20000", "TOPIC_REPLICATION=0", "RAW_EVENTS_RETENTION=1m0s", "RAW_EVENTS_RETENTION_BYTES=-1"} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("Validate = %v, want %q in it", err, part)
+		}
+	}
+	if err := topicConfig.Validate(); err != nil {
+		t.Errorf("Validate of a good configuration = %v", err)
+	}
+}

@@ -1,0 +1,3 @@
+// Package telemetry makes what a process tells about itself: its logger, its metrics registry, and the pages of the
+// admin listener. All of it is returned and passed on; nothing here is global, so that two processes fit into one test.
+package telemetry

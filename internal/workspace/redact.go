@@ -1,0 +1,90 @@
+package workspace
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// redacted stands where nothing may be shown.
+const redacted = "[redacted]"
+
+// SafeURL returns the URL without user information and query: what logs,
+// errors and people's screens may show.
+func (e Endpoint) SafeURL() string {
+	return safeURL(e.URL)
+}
+
+func safeURL(text string) string {
+	parsed, err := url.Parse(text)
+	if err != nil {
+		return redacted // the error of url.Parse quotes all of it
+	}
+	parsed.User, parsed.RawQuery, parsed.ForceQuery = nil, "", false
+	parsed.Fragment, parsed.RawFragment = "", ""
+	return parsed.String()
+}
+
+// shownURL returns a refused URL as problems may show it.
+func shownURL(text string) string {
+	parsed, err := url.Parse(text)
+	// A misspelt URL may be read with its user information as path or scheme.
+	if err != nil || parsed.User == nil && strings.Contains(text, "@") {
+		return redacted
+	}
+	return strconv.Quote(safeURL(text))
+}
+
+// String describes the endpoint without secrets.
+func (e Endpoint) String() string {
+	if len(e.Headers) == 0 {
+		return e.SafeURL()
+	}
+	names := make([]string, len(e.Headers))
+	for i, h := range e.Headers {
+		names[i] = h.Name
+	}
+	return e.SafeURL() + " [" + strings.Join(names, " ") + "]"
+}
+
+// Format writes [Endpoint.String] for every verb. Were there only a String
+// method, %#v and %d would print the fields.
+func (e Endpoint) Format(f fmt.State, _ rune) {
+	_, _ = f.Write([]byte(e.String()))
+}
+
+// MarshalJSON writes [Endpoint.String] as a JSON string.
+func (e Endpoint) MarshalJSON() ([]byte, error) {
+	return json.Marshal(e.String())
+}
+
+// LogValue logs [Endpoint.String].
+func (e Endpoint) LogValue() slog.Value {
+	return slog.StringValue(e.String())
+}
+
+// Format writes "destination" and the id for every verb. A verb that suits no
+// pointer, such as %s, would print what it points to past all methods.
+func (d *Destination) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "destination %s", d.ID)
+}
+
+// String describes the snapshot by its size.
+func (s *Snapshot) String() string {
+	return fmt.Sprintf("%d sources, %d destinations", len(s.sources), len(s.destinations))
+}
+
+// Format writes [Snapshot.String] for every verb: fmt reaches unexported
+// fields without calling the methods of what they hold, so it would print the
+// secrets in them.
+func (s *Snapshot) Format(f fmt.State, _ rune) {
+	_, _ = f.Write([]byte(s.String()))
+}
+
+// LogValue logs [Snapshot.String].
+func (s *Snapshot) LogValue() slog.Value {
+	return slog.StringValue(s.String())
+}

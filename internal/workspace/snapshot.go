@@ -1,0 +1,106 @@
+package workspace
+
+import (
+	"maps"
+	"slices"
+)
+
+// Snapshot is one state of the workspace. It is immutable: what its methods
+// return is shared by all callers and must not be changed.
+type Snapshot struct {
+	sources      []Source
+	destinations []*Destination
+	sourceByID   map[string]Source
+	destByID     map[string]*Destination
+	enabledByKey map[[32]byte]Source
+	listeners    map[string][]*Destination
+}
+
+// NewSnapshot returns a snapshot of copies of sources and destinations, in any
+// order. Of two with one id the last counts, and so does the last of two
+// enabled sources with one write key; [Parse] refuses both.
+func NewSnapshot(sources []Source, destinations []Destination) *Snapshot {
+	s := &Snapshot{
+		sourceByID:   make(map[string]Source, len(sources)),
+		destByID:     make(map[string]*Destination, len(destinations)),
+		enabledByKey: make(map[[32]byte]Source, len(sources)),
+		listeners:    make(map[string][]*Destination, len(sources)),
+	}
+	for _, source := range sources {
+		s.sourceByID[source.ID] = source
+	}
+	for i := range destinations {
+		s.destByID[destinations[i].ID] = destinations[i].clone()
+	}
+	s.sources = sortedValues(s.sourceByID)
+	s.destinations = sortedValues(s.destByID)
+	s.index()
+	return s
+}
+
+// sortedValues returns the values of m in the order of their keys.
+func sortedValues[V any](m map[string]V) []V {
+	values := make([]V, 0, len(m))
+	for _, id := range slices.Sorted(maps.Keys(m)) {
+		values = append(values, m[id])
+	}
+	return values
+}
+
+// index computes what the hot paths look up: nothing disabled is in it, so
+// disabled and unknown are the same case to ingest and router.
+func (s *Snapshot) index() {
+	for _, source := range s.sources {
+		if !source.Enabled {
+			continue
+		}
+		s.enabledByKey[source.WriteKeyHash] = source
+		for _, destination := range s.destinations {
+			if destination.Enabled && destination.Connected(source.ID) {
+				s.listeners[source.ID] = append(s.listeners[source.ID], destination)
+			}
+		}
+	}
+}
+
+func (d *Destination) clone() *Destination {
+	c := *d
+	c.Sources = slices.Sorted(slices.Values(d.Sources))
+	c.Endpoints = slices.Clone(d.Endpoints)
+	for i := range c.Endpoints {
+		c.Endpoints[i].Headers = slices.Clone(c.Endpoints[i].Headers)
+	}
+	return &c
+}
+
+// SourceByKey returns the enabled source that a write key belongs to. Unknown
+// keys and keys of disabled sources take the same path: one hash and one miss
+// in the same table, so neither answer nor time tells them apart.
+func (s *Snapshot) SourceByKey(writeKey string) (Source, bool) {
+	source, ok := s.enabledByKey[HashWriteKey(writeKey)]
+	return source, ok
+}
+
+// Source returns the source with an id, enabled or not.
+func (s *Snapshot) Source(id string) (Source, bool) {
+	source, ok := s.sourceByID[id]
+	return source, ok
+}
+
+// Sources returns all sources, ascending by id.
+func (s *Snapshot) Sources() []Source { return s.sources }
+
+// Destination returns the destination with an id, enabled or not.
+func (s *Snapshot) Destination(id string) (*Destination, bool) {
+	destination, ok := s.destByID[id]
+	return destination, ok
+}
+
+// Destinations returns all destinations, ascending by id.
+func (s *Snapshot) Destinations() []*Destination { return s.destinations }
+
+// Listeners returns the enabled destinations connected to a source, ascending
+// by id; none when the source is unknown or disabled. It allocates nothing.
+func (s *Snapshot) Listeners(sourceID string) []*Destination {
+	return s.listeners[sourceID]
+}
