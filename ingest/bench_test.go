@@ -1,0 +1,51 @@
+package ingest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// benchEvent is a track call of one kilobyte in the shape that a browser's
+// library sends.
+func benchEvent(user int) string {
+	return fmt.Sprintf(`{"type":"track","event":"Order Completed","userId":"user-%d","anonymousId":"8d3f4a52-7c19-4b6e-9a51-0f2c6d7e8b90","messageId":"ajs-next-1795223069458-a013c080-32c9-4278-bae2-%012d","timestamp":"2026-11-21T01:04:29.457Z","context":{"library":{"name":"analytics.js","version":"2.11.1"},"ip":"203.0.113.17","userAgent":"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36","locale":"en-US","page":{"path":"/checkout/done","referrer":"https://shop.example.com/cart","title":"Thank you — Order","url":"https://shop.example.com/checkout/done?step=4"}},"integrations":{"All":true},"properties":{"orderId":"o-%d","total":149.95,"revenue":129.5,"currency":"EUR","coupon":null,"gift":false,"products":[{"productId":"p-1","name":"Kettle","price":49.95,"quantity":1},{"productId":"p-2","name":"Tea, loose","price":25,"quantity":4}],"note":"Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor."}}`, user, user, user)
+}
+
+func BenchmarkDecodeSingle(b *testing.B) {
+	benchDecode(b, endpoint{schemas.TypeTrack, schemas.MaxCallBytes}, benchEvent(1), 1)
+}
+
+func BenchmarkDecodeBatch20(b *testing.B) {
+	events := make([]string, 20)
+	for i := range events {
+		events[i] = benchEvent(i)
+	}
+	body := `{"batch":[` + strings.Join(events, ",") + `],"sentAt":"2026-11-21T01:04:29.622Z"}`
+	benchDecode(b, endpoint{limit: schemas.MaxBatchBytes}, body, len(events))
+}
+
+// benchDecode measures all that is done to a body between the socket and the
+// client's buffer.
+func benchDecode(b *testing.B, e endpoint, text string, events int) {
+	b.Helper()
+	body := []byte(text)
+	d := new(decoder)
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := d.parse(e, body); err != nil {
+			b.Fatal(err)
+		}
+		req := &request{source: "website", call: e.call, receivedAt: 1_795_223_069_999}
+		if rejected, err := d.accept(e, req); err != nil || rejected != nil {
+			b.Fatal(rejected, err)
+		}
+		if records, _ := d.records(req); len(records) != events {
+			b.Fatal(len(records))
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*events), "ns/event")
+}

@@ -1,0 +1,116 @@
+package ingest
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/anabranch/anabranch/internal/testkit"
+)
+
+// values returns every counter of a registry by its name and label value.
+func values(t *testing.T, registry *prometheus.Registry) map[string]float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make(map[string]float64)
+	for _, family := range families {
+		if family.GetType().String() != "COUNTER" {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			name := []string{family.GetName()}
+			for _, label := range m.GetLabel() {
+				name = append(name, label.GetValue())
+			}
+			all[strings.Join(name, " ")] = m.GetCounter().GetValue()
+		}
+	}
+	return all
+}
+
+func (s *stage) value(t *testing.T, name, label string) float64 {
+	t.Helper()
+	return values(t, s.registry)[name+" "+label]
+}
+
+func TestSeriesExistBeforeTheFirstEvent(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	newMetrics(registry)
+	all := values(t, registry)
+	if len(all) != 2+12+2+9 {
+		t.Errorf("got %d series: %v", len(all), all)
+	}
+	for name, value := range all {
+		if value != 0 {
+			t.Errorf("%s is %v", name, value)
+		}
+	}
+}
+
+// TestCountersAddUp sends one request of each kind and compares everything that
+// was counted.
+func TestCountersAddUp(t *testing.T) {
+	s := start(t, testkit.Brokers(t))
+	for _, r := range []struct {
+		path, body string
+		options    []func(*http.Request)
+	}{
+		{"/v1/identify", `{"userId":"u","timestamp":"bad","sentAt":"bad"}`, nil},
+		{"/v1/batch", `{"batch":[{"type":"track","event":"e","userId":"u"},{"type":"x"},{"type":"track","userId":"u"},5]}`, nil},
+		{"/v1/batch", `{"batch":[{"type":"x"},{"type":"y"}]}`, nil},
+		{"/v1/track", `{"userId":"u"}`, nil},
+		{"/v1/track", `{`, nil},
+		{"/v1/batch", `{}`, nil},
+		{"/v1/batch", batchOf(2501), nil},
+		{"/v1/track", padded(40_000), nil},
+		{"/v1/batch", paddedBatch(512_001), nil},
+		{"/v1/track", `{}`, []func(*http.Request){noAuth}},
+		{"/v1/track", `{}`, []func(*http.Request){with("Content-Encoding", "gzip")}},
+		{"/v1/track", ``, []func(*http.Request){method(http.MethodGet)}},
+		{"/nowhere", ``, nil},
+	} {
+		s.post(t, r.path, r.body, r.options...)
+	}
+	s.producer.room.records = 0
+	s.post(t, "/v1/batch", identities(3))
+
+	want := map[string]float64{
+		"anabranch_ingest_events_total accepted": 2,
+		"anabranch_ingest_events_total rejected": 11,
+
+		"anabranch_ingest_rejected_total type_unknown":          3,
+		"anabranch_ingest_rejected_total event_not_defined":     2,
+		"anabranch_ingest_rejected_total invalid_json":          2,
+		"anabranch_ingest_rejected_total empty_batch":           1,
+		"anabranch_ingest_rejected_total too_many_events":       1,
+		"anabranch_ingest_rejected_total too_large":             2,
+		"anabranch_ingest_rejected_total no_user_anon_id":       0,
+		"anabranch_ingest_rejected_total id_required":           0,
+		"anabranch_ingest_rejected_total event_not_string":      0,
+		"anabranch_ingest_rejected_total name_not_string":       0,
+		"anabranch_ingest_rejected_total properties_not_object": 0,
+		"anabranch_ingest_rejected_total traits_not_object":     0,
+
+		"anabranch_ingest_requests_total 200": 2,
+		"anabranch_ingest_requests_total 400": 6,
+		"anabranch_ingest_requests_total 401": 1,
+		"anabranch_ingest_requests_total 404": 1,
+		"anabranch_ingest_requests_total 405": 1,
+		"anabranch_ingest_requests_total 408": 0,
+		"anabranch_ingest_requests_total 413": 1,
+		"anabranch_ingest_requests_total 415": 1,
+		"anabranch_ingest_requests_total 503": 1,
+
+		"anabranch_ingest_unavailable_total":           3,
+		"anabranch_ingest_unreadable_timestamps_total": 2,
+	}
+	if diff := cmp.Diff(want, values(t, s.registry)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

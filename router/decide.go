@@ -1,0 +1,64 @@
+package router
+
+import (
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// result is what became of one event at one destination; the values of the
+// label result of anabranch_router_events_total.
+type result string
+
+const (
+	routed      result = "routed"
+	filtered    result = "filtered"
+	dead        result = "dead"
+	unconnected result = "unconnected"
+)
+
+// decision is one result. The destination is empty when nothing listens to the
+// event's source, and when the record is dead before any destination is known.
+type decision struct {
+	destination string
+	result      result
+	reason      schemas.Reason
+	detail      string
+}
+
+// decide appends to into what shall become of an event with the headers h:
+// one decision per destination that listens to its source, or a single
+// decision where there is none. It is the whole of the routing rule and has no
+// effect.
+func decide(into []decision, h *schemas.Headers, s *workspace.Snapshot, t topics) []decision {
+	if h.Source == "" {
+		return append(into, decision{result: dead, reason: schemas.ReasonRecordInvalid, detail: "header source is missing"})
+	}
+	listeners := s.Listeners(h.Source)
+	if len(listeners) == 0 {
+		return append(into, decision{result: unconnected})
+	}
+	var name string
+	var on bool
+	var err error
+	for _, d := range listeners {
+		// Destinations of one type share a name: the map is read once for all of
+		// them.
+		if n := d.IntegrationName(); n != name {
+			name = n
+			on, err = enabled(h.Integrations, name)
+		}
+		switch {
+		case err != nil:
+			// The map is one and the same for every destination: the record is dead
+			// once, not once per destination.
+			return append(into, decision{result: dead, reason: schemas.ReasonRecordInvalid, detail: err.Error()})
+		case !on:
+			into = append(into, decision{destination: d.ID, result: filtered})
+		case t.missing(d.ID):
+			into = append(into, decision{destination: d.ID, result: dead, reason: schemas.ReasonTopicUnavailable, detail: "the destination's topic does not exist and could not be created"})
+		default:
+			into = append(into, decision{destination: d.ID, result: routed})
+		}
+	}
+	return into
+}

@@ -1,0 +1,90 @@
+package router
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// snapshot has a source that two destinations listen to, one that a disabled
+// destination alone listens to, and a disabled one.
+func snapshot() *workspace.Snapshot {
+	hooks := func(id string, enabled bool, sources ...string) workspace.Destination {
+		return workspace.Destination{
+			ID: id, Type: workspace.TypeWebhooks, Enabled: enabled, Sources: sources,
+			Endpoints: []workspace.Endpoint{{URL: "https://example.com/" + id}},
+		}
+	}
+	return workspace.NewSnapshot(
+		[]workspace.Source{
+			{ID: "web", Enabled: true, WriteKeyHash: workspace.HashWriteKey("w")},
+			{ID: "app", Enabled: true, WriteKeyHash: workspace.HashWriteKey("a")},
+			{ID: "old", Enabled: false, WriteKeyHash: workspace.HashWriteKey("o")},
+		},
+		[]workspace.Destination{hooks("crm", true, "web", "old"), hooks("lake", true, "web"), hooks("off", false, "web", "app")},
+	)
+}
+
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	compare := cmp.AllowUnexported(decision{})
+	for name, c := range map[string]struct {
+		headers schemas.Headers
+		topics  topics
+		want    []decision
+	}{
+		"every enabled destination of the source": {
+			headers: schemas.Headers{Source: "web"},
+			want:    []decision{{destination: "crm", result: routed}, {destination: "lake", result: routed}},
+		},
+		"filtered by the map": {
+			headers: schemas.Headers{Source: "web", Integrations: []byte(`{"All":false}`)},
+			want:    []decision{{destination: "crm", result: filtered}, {destination: "lake", result: filtered}},
+		},
+		"a disabled destination does not listen": {
+			headers: schemas.Headers{Source: "app"},
+			want:    []decision{{result: unconnected}},
+		},
+		"a source disabled since":    {headers: schemas.Headers{Source: "old"}, want: []decision{{result: unconnected}}},
+		"a source removed since":     {headers: schemas.Headers{Source: "gone"}, want: []decision{{result: unconnected}}},
+		"no source at all is poison": {want: []decision{{result: dead, reason: schemas.ReasonRecordInvalid, detail: "header source is missing"}}},
+		"a missing topic costs itself": {
+			headers: schemas.Headers{Source: "web"},
+			topics:  topics{absent: map[string]bool{"crm": true}},
+			want: []decision{
+				{destination: "crm", result: dead, reason: schemas.ReasonTopicUnavailable, detail: "the destination's topic does not exist and could not be created"},
+				{destination: "lake", result: routed},
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(c.want, decide(nil, &c.headers, snapshot(), c.topics), compare); diff != "" {
+				t.Errorf("decide (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDecideBuriesAnUnreadableMapOnce(t *testing.T) {
+	t.Parallel()
+	got := decide(nil, &schemas.Headers{Source: "web", Integrations: []byte(`{"All"`)}, snapshot(), topics{})
+	if len(got) != 1 || got[0].result != dead || got[0].reason != schemas.ReasonRecordInvalid || got[0].detail == "" {
+		t.Errorf("decide = %+v, want one dead letter that says why, not one per destination", got)
+	}
+}
+
+func BenchmarkDecide(b *testing.B) {
+	s, h := snapshot(), schemas.Headers{Source: "web", Integrations: []byte(`{"All":false,"Webhooks":true}`)}
+	var into []decision
+	b.ReportAllocs()
+	for b.Loop() {
+		into = decide(into[:0], &h, s, topics{})
+	}
+	if len(into) != 2 || into[0].result != routed {
+		b.Fatalf("decide = %+v", into)
+	}
+}

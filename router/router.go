@@ -1,0 +1,174 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// Router is the stage. It is made by New and runs once.
+type Router struct {
+	cfg     Config
+	set     Settings
+	log     *slog.Logger
+	metrics *metrics
+	source  string
+
+	plan  *plan
+	ready atomic.Bool
+	fence fence
+	// refused holds what aborted a transaction by its size, so that it does not
+	// abort the next one.
+	refused map[refusal]bool
+}
+
+// New returns a router that has not yet spoken to a broker.
+func New(cfg Config, set Settings) (*Router, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return &Router{
+		cfg:     cfg,
+		set:     set,
+		log:     set.Logger,
+		metrics: newMetrics(set.Registerer),
+		source:  schemas.TopicRawEvents,
+		refused: make(map[refusal]bool),
+	}, nil
+}
+
+// Name implements the stage's contract.
+func (r *Router) Name() string { return "router" }
+
+// Ready returns nil once the router has joined its group and knows its
+// partitions.
+func (r *Router) Ready() error {
+	if !r.ready.Load() {
+		return errors.New("router has not joined its consumer group yet")
+	}
+	return nil
+}
+
+func (r *Router) assigned(context.Context, *kgo.Client, map[string][]int32) { r.ready.Store(true) }
+
+// Run routes until ctx ends, then finishes the transaction in hand and returns
+// nil. A session that failed is closed and replaced by a new one: whether its
+// last transaction committed is unknown to it, and known to the broker, from
+// which the new one reads the group's offsets. Only a router that another one
+// keeps fencing gives up.
+func (r *Router) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		err := r.session(ctx)
+		r.ready.Store(false)
+		if r.fence.hit(err, time.Now()) {
+			return fmt.Errorf("another process uses the transactional id %q or the instance id %q, and they fence each other: give each its own INSTANCE_ID: %w", r.set.TransactionalID, r.set.InstanceID, err)
+		}
+		if err != nil && ctx.Err() == nil {
+			r.log.Warn("router session ended, building a new one", "error", err)
+			pause(ctx, sessionPause)
+		}
+	}
+	return nil
+}
+
+// sessionPause keeps a router whose broker refuses it from asking in a tight
+// loop.
+const sessionPause = 500 * time.Millisecond
+
+// session routes with one client until ctx ends (nil) or the session cannot be
+// used any more.
+func (r *Router) session(ctx context.Context) error {
+	s, err := kgo.NewGroupTransactSession(r.options()...)
+	if err != nil {
+		return fmt.Errorf("create the router's session: %w", err)
+	}
+	work, done := grace(ctx, stopGrace)
+	defer done()
+	// A broker that is gone when the stop comes would keep the last flush waiting
+	// for ever: closing the client is what ends it.
+	late := context.AfterFunc(work, func() { kafka.Close(work, s.Client()) })
+	defer func() {
+		if late() {
+			kafka.Close(work, s.Client())
+		}
+	}()
+	// Asking for the producer id first ends the transaction that a killed
+	// predecessor left open. Without it the predecessor's pending offsets hold up
+	// our own first offset fetch for the whole transaction timeout.
+	if _, _, err := s.Client().ProducerID(ctx); err != nil {
+		return fmt.Errorf("initialise transactional id %q: %w", r.set.TransactionalID, err)
+	}
+	for ctx.Err() == nil {
+		if err := r.turn(ctx, work, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// turn polls once, until ctx ends, and routes what came, which work bounds. An
+// error means that the session is of no more use.
+func (r *Router) turn(ctx, work context.Context, s *kgo.GroupTransactSession) error {
+	fetches := s.PollRecords(ctx, r.cfg.MaxRecords)
+	if err := r.fetchError(ctx, fetches); err != nil {
+		return err
+	}
+	if fetches.NumRecords() == 0 {
+		return nil
+	}
+	if err := r.prepare(work); err != nil {
+		return err
+	}
+	committed, err := r.transact(work, s, fetches)
+	if err != nil {
+		return err
+	}
+	if !committed {
+		// A rebalance needs no pause, a write that failed does; they are told apart
+		// by the log alone, and a short pause harms neither.
+		pause(ctx, abortPause)
+	}
+	return nil
+}
+
+// abortPause bounds how often a transaction that keeps failing is tried again.
+const abortPause = 50 * time.Millisecond
+
+// prepare makes the plan follow the workspace. Records already polled wait for
+// it: routed by the old plan they would miss a new destination.
+func (r *Router) prepare(ctx context.Context) error {
+	s := r.set.Workspace.Load()
+	if r.plan.current(s, time.Now()) {
+		return nil
+	}
+	p, err := r.newPlan(ctx, s)
+	if err != nil {
+		return err
+	}
+	r.plan = p
+	return nil
+}
+
+// fetchError passes on what ends the session. The client mends everything else
+// by itself and goes on.
+func (r *Router) fetchError(ctx context.Context, fetches kgo.Fetches) error {
+	var fatal error
+	fetches.EachError(func(topic string, partition int32, err error) {
+		switch {
+		case ctx.Err() != nil:
+		case errors.Is(err, kgo.ErrClientClosed), fenced(err):
+			fatal = err
+		default:
+			r.log.Warn("fetch failed, trying again", "topic", topic, "partition", partition, "error", err)
+		}
+	})
+	return fatal
+}

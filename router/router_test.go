@@ -1,0 +1,226 @@
+package router
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+var topicConfig = kafka.TopicConfig{Partitions: 3, DeliverPartitions: 2, Replication: -1, RawRetention: time.Hour}
+
+// bench is a broker with the router's topics and a workspace.
+type bench struct {
+	*testkit.Cluster
+	client *kgo.Client
+	topics *kafka.Topics
+	live   *workspace.Live
+	log    *bytes.Buffer
+}
+
+func newBench(t *testing.T, c *testkit.Cluster) *bench {
+	t.Helper()
+	b := &bench{Cluster: c, client: c.Client(t), live: workspace.NewLive(snapshot()), log: new(bytes.Buffer)}
+	b.topics = kafka.NewTopics(b.client, topicConfig)
+	names := []string{schemas.TopicRawEvents, schemas.TopicDeadLetters}
+	for _, d := range b.live.Load().Destinations() {
+		names = append(names, schemas.DeliverTopic(d.ID))
+	}
+	if err := b.topics.Ensure(t.Context(), names...); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// router returns a router that is not running yet.
+func (b *bench) router(t *testing.T) *Router {
+	t.Helper()
+	options, err := kafka.Config{Brokers: b.Addrs}.Options(slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := New(Config{MaxRecords: 500, TransactionTimeout: 10 * time.Second}, Settings{
+		Logger:          slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Registerer:      prometheus.NewRegistry(),
+		Workspace:       b.live,
+		Kafka:           options,
+		Topics:          b.topics,
+		TransactionalID: "anabranch-router-a",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// start runs the router; the returned function stops it in the orderly way.
+func start(t *testing.T, r *Router) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run returned %v after an orderly stop", err)
+		}
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// send produces events to raw-events as ingest does.
+func (b *bench) send(t *testing.T, events ...*kgo.Record) {
+	t.Helper()
+	if err := b.client.ProduceSync(t.Context(), events...).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func event(user string, n int, h schemas.Headers) *kgo.Record {
+	rec := &kgo.Record{
+		Topic: schemas.TopicRawEvents,
+		Key:   []byte(user),
+		Value: fmt.Appendf(nil, `{"type":"track","event":"e%d","userId":%q}`, n, user),
+	}
+	h.Type, h.Origin, h.MessageID = schemas.TypeTrack, schemas.OriginAPI, fmt.Sprintf("%s-%d", user, n)
+	kafka.SetHeaders(rec, &h)
+	return rec
+}
+
+func TestRoutesByConnectionsAndIntegrations(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testkit.Brokers(t))
+	both := event("u1", 1, schemas.Headers{Source: "web"})
+	none := event("u1", 2, schemas.Headers{Source: "web", Integrations: []byte(`{"All":false}`)})
+	own := event("u2", 3, schemas.Headers{Source: "web", Integrations: []byte(`{"All":false,"Webhooks":{}}`)})
+	nobody := event("u3", 4, schemas.Headers{Source: "app"})
+	b.send(t, both, none, own, nobody)
+	r := b.router(t)
+	start(t, r)
+
+	for _, id := range []string{"crm", "lake"} {
+		got := b.ReadAll(t, schemas.DeliverTopic(id), 2)
+		want := map[string]*kgo.Record{"u1": both, "u2": own}
+		for _, rec := range got {
+			sent := want[string(rec.Key)]
+			if sent == nil || !bytes.Equal(rec.Value, sent.Value) {
+				t.Errorf("%s: key %s, value %s: not the bytes that were sent", rec.Topic, rec.Key, rec.Value)
+				continue
+			}
+			if diff := cmp.Diff(sent.Headers, rec.Headers); diff != "" {
+				t.Errorf("%s: headers (-sent +got):\n%s", rec.Topic, diff)
+			}
+		}
+	}
+	b.ReadAll(t, schemas.DeliverTopic("off"), 0)
+	b.ReadAll(t, schemas.TopicDeadLetters, 0)
+	counts(t, r, map[string]float64{"crm routed": 2, "crm filtered": 1, "lake routed": 2, "lake filtered": 1, " unconnected": 1})
+}
+
+// counts waits for the counters, which follow the commit.
+func counts(t *testing.T, r *Router, want map[string]float64) {
+	t.Helper()
+	for labels, n := range want {
+		var destination, result string
+		if i := bytes.IndexByte([]byte(labels), ' '); i >= 0 {
+			destination, result = labels[:i], labels[i+1:]
+		}
+		counter := r.metrics.events.WithLabelValues(destination, result)
+		testkit.Until(t, func() bool { return testutil.ToFloat64(counter) == n }, fmt.Sprintf("%q to be %v", labels, n))
+	}
+}
+
+func TestPoisonLeavesByTheSameDoor(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testkit.Brokers(t))
+	noSource := event("u", 1, schemas.Headers{})
+	badMap := event("u", 2, schemas.Headers{Source: "web", Integrations: []byte(`{"All"`)})
+	badHeader := event("u", 3, schemas.Headers{Source: "web"})
+	badHeader.Headers = append(badHeader.Headers, kgo.RecordHeader{Key: "attempt", Value: []byte("many")})
+	good := event("u", 4, schemas.Headers{Source: "web"})
+	b.send(t, noSource, badMap, badHeader, good)
+	r := b.router(t)
+	start(t, r)
+
+	if got := b.ReadAll(t, schemas.DeliverTopic("crm"), 1); !bytes.Equal(got[0].Value, good.Value) {
+		t.Errorf("crm got %s, want the good record behind the poison", got[0].Value)
+	}
+	for i, rec := range b.ReadAll(t, schemas.TopicDeadLetters, 3) {
+		h, err := kafka.HeadersOf(rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Reason != schemas.ReasonRecordInvalid || h.Detail == "" || h.FailedAt.IsZero() {
+			t.Errorf("dead letter %d: reason %q, detail %q, failed at %v", i, h.Reason, h.Detail, h.FailedAt)
+		}
+		if h.From.Topic != schemas.TopicRawEvents || h.From.Offset != int64(i) {
+			t.Errorf("dead letter %d is from %+v, want raw-events@%d", i, h.From, i)
+		}
+		if want := [][]byte{noSource.Value, badMap.Value, badHeader.Value}[i]; !bytes.Equal(rec.Value, want) {
+			t.Errorf("dead letter %d holds %s, want %s", i, rec.Value, want)
+		}
+	}
+	counts(t, r, map[string]float64{" dead": 3, "crm routed": 1})
+}
+
+func TestFollowsTheWorkspace(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testkit.Brokers(t))
+	r := b.router(t)
+	start(t, r)
+	b.send(t, event("u", 1, schemas.Headers{Source: "web"}))
+	b.ReadAll(t, schemas.DeliverTopic("crm"), 1)
+
+	fresh := workspace.Destination{ID: "fresh", Type: workspace.TypeWebhooks, Enabled: true, Sources: []string{"web"}}
+	b.live.Store(workspace.NewSnapshot(b.live.Load().Sources(), []workspace.Destination{fresh}))
+	second := event("u", 2, schemas.Headers{Source: "web"})
+	b.send(t, second)
+
+	// Nobody created the topic here: the router sees to it before it leads there.
+	if got := b.ReadAll(t, schemas.DeliverTopic("fresh"), 1); !bytes.Equal(got[0].Value, second.Value) {
+		t.Errorf("fresh got %s, want the event sent after the change", got[0].Value)
+	}
+	b.ReadAll(t, schemas.DeliverTopic("crm"), 1)
+}
+
+func TestStopsWithinTheGraceWhenTheBrokerIsGone(t *testing.T) {
+	t.Parallel()
+	c := testkit.Fake(t)
+	b := newBench(t, c)
+	r := b.router(t)
+	stop := start(t, r)
+	testkit.Until(t, func() bool { return r.Ready() == nil }, "the router to join")
+	c.Fake.Close()
+	began := time.Now()
+	stop()
+	if took := time.Since(began); took > stopGrace+2*time.Second {
+		t.Errorf("the stop took %s", took)
+	}
+}
+
+func TestRejectsSettingsThatCannotWork(t *testing.T) {
+	t.Parallel()
+	for _, cfg := range []Config{{MaxRecords: 0, TransactionTimeout: time.Minute}, {MaxRecords: 1, TransactionTimeout: time.Hour}} {
+		if _, err := New(cfg, Settings{}); err == nil {
+			t.Errorf("New(%+v) succeeded", cfg)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// batch is one transaction in the making.
+type batch struct {
+	session   *kgo.GroupTransactSession
+	promise   *kgo.FirstErrPromise
+	begun     time.Time
+	decisions []decision
+	written   []written
+	failed    failure
+}
+
+// written pairs a record with the one it was made from.
+type written struct{ from, out *kgo.Record }
+
+// refusal is a record that a topic does not take because of its size.
+type refusal struct {
+	topic string
+	from  schemas.Position
+}
+
+// failure is the first write that failed. Promises run on the client's
+// goroutine, one at a time, and are all done before it is read.
+type failure struct {
+	out *kgo.Record
+	err error
+}
+
+func newBatch(s *kgo.GroupTransactSession) *batch {
+	return &batch{session: s, begun: time.Now(), promise: kgo.AbortingFirstErrPromise(s.Client())}
+}
+
+// write produces out, which was made from rec.
+func (b *batch) write(ctx context.Context, rec, out *kgo.Record) {
+	b.written = append(b.written, written{rec, out})
+	promise := b.promise.Promise()
+	b.session.Produce(ctx, out, func(out *kgo.Record, err error) {
+		if err != nil && b.failed.err == nil {
+			b.failed = failure{out, err}
+		}
+		promise(out, err)
+	})
+}
+
+// transact routes the records in one transaction. False with no error means
+// that nothing of it happened: the session has rewound and the same records
+// come again. ctx must outlive the request to stop: a session whose End was
+// cancelled is in an unknown state.
+func (r *Router) transact(ctx context.Context, s *kgo.GroupTransactSession, fetches kgo.Fetches) (bool, error) {
+	if err := s.Begin(); err != nil {
+		return false, fmt.Errorf("begin transaction: %w", err)
+	}
+	b := newBatch(s)
+	fetches.EachRecord(func(rec *kgo.Record) { r.route(ctx, b, rec) })
+	err := b.promise.Err()
+	committed, endErr := s.End(ctx, kgo.TransactionEndTry(err == nil))
+	switch {
+	case endErr != nil:
+		return false, fmt.Errorf("end transaction: %w", endErr)
+	case !committed:
+		r.metrics.aborted(b.begun)
+		r.learn(b)
+		return false, nil
+	}
+	r.metrics.committed(b.decisions, b.begun)
+	clear(r.refused)
+	return true, nil
+}
+
+// route writes the record wherever decide says.
+func (r *Router) route(ctx context.Context, b *batch, rec *kgo.Record) {
+	n := len(b.decisions)
+	h, err := kafka.HeadersOf(rec)
+	if err != nil {
+		b.decisions = append(b.decisions, decision{result: dead, reason: schemas.ReasonRecordInvalid, detail: err.Error()})
+	} else {
+		b.decisions = decide(b.decisions, &h, r.plan.workspace, r.plan.topics)
+	}
+	for i := range b.decisions[n:] {
+		d := &b.decisions[n+i]
+		if d.result == routed && r.refused[refusal{schemas.DeliverTopic(d.destination), position(rec)}] {
+			d.result, d.reason, d.detail = dead, schemas.ReasonRecordTooLarge, "the broker refused the record as too large"
+		}
+		if out := r.output(b, rec, h, *d); out != nil {
+			b.write(ctx, rec, out)
+		}
+	}
+}
+
+// output is the record to write for one decision; nil where there is none.
+func (r *Router) output(b *batch, rec *kgo.Record, h schemas.Headers, d decision) *kgo.Record {
+	switch d.result {
+	case routed:
+		return &kgo.Record{Topic: schemas.DeliverTopic(d.destination), Key: rec.Key, Value: rec.Value, Headers: rec.Headers}
+	case dead:
+		r.log.Warn("event goes to dead letters", "destination", d.destination, "reason", string(d.reason), "detail", d.detail,
+			"topic", rec.Topic, "partition", rec.Partition, "offset", rec.Offset, "message_id", h.MessageID)
+		h.Destination, h.Reason, h.Detail = d.destination, d.reason, d.detail
+		if r.refused[refusal{schemas.TopicDeadLetters, position(rec)}] {
+			return kafka.DeadLetterReference(rec, h, b.begun)
+		}
+		return kafka.DeadLetter(rec, h, b.begun)
+	case filtered, unconnected:
+	}
+	return nil
+}
+
+// learn draws the lesson of an aborted transaction, so that the same records
+// do not abort the next one in the same way.
+func (r *Router) learn(b *batch) {
+	err := b.failed.err
+	switch {
+	case err == nil:
+		r.log.Info("transaction aborted by a rebalance, its events are routed again", "events", len(b.decisions))
+	case errors.Is(err, kerr.MessageTooLarge):
+		for _, w := range b.written {
+			if w.out == b.failed.out {
+				r.refused[refusal{w.out.Topic, position(w.from)}] = true
+			}
+		}
+	case errors.Is(err, kerr.UnknownTopicOrPartition):
+		r.plan = nil
+		fallthrough
+	default:
+		r.log.Warn("transaction aborted by a failed write, its events are routed again", "topic", b.failed.out.Topic, "error", err)
+	}
+}
+
+func position(rec *kgo.Record) schemas.Position {
+	return schemas.Position{Topic: rec.Topic, Partition: rec.Partition, Offset: rec.Offset}
+}

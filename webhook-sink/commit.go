@@ -1,0 +1,127 @@
+package webhooksink
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
+)
+
+const (
+	commitEvery = time.Second
+	commitTime  = 10 * time.Second
+)
+
+// commitLoop commits what has finished once a second until ctx ends.
+func (s *session) commitLoop(ctx context.Context) {
+	tick := time.NewTicker(commitEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			timed, cancel := context.WithTimeout(ctx, commitTime)
+			s.commit(timed, nil)
+			cancel()
+		}
+	}
+}
+
+// commit commits the watermarks of the named partitions, or of all. What fails is
+// still dirty afterwards and goes with the next commit.
+//
+// Commits exclude each other from reading the watermarks to the answer. Were one
+// to read them, a revocation to commit newer ones, and the first to be sent only
+// then (the client holds commits back while the group is joining), it would take
+// the group's offsets back on a partition that is no longer ours.
+func (s *session) commit(ctx context.Context, of map[string][]int32) {
+	s.committing.Lock()
+	defer s.committing.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// Before the watermarks are read: a loss before this line takes its
+	// partitions out of what is read, a loss after it finds what to cancel.
+	s.committer.Store(&cancel)
+	defer s.committer.Store(nil)
+
+	marks := s.dispatcher.watermarks(of)
+	if len(marks) == 0 {
+		return
+	}
+	err := s.send(ctx, marks)
+	if errors.Is(err, kerr.OffsetMetadataTooLarge) {
+		s.log.Warn("the brokers take less metadata with a commit than usual: a stop will repeat some events; raise offset.metadata.max.bytes",
+			"needed", offsets.MaxEncoded)
+		for i := range marks {
+			marks[i].done = ""
+		}
+		err = s.send(ctx, marks)
+	}
+	if err != nil {
+		s.metrics.commits.WithLabelValues(commitFailed).Inc()
+		s.log.Warn("commit of offsets failed, trying again", "partitions", len(marks), "error", err)
+		return
+	}
+	s.metrics.commits.WithLabelValues(commitDone).Inc()
+	s.dispatcher.committed(marks)
+}
+
+func (s *session) send(ctx context.Context, marks []watermark) error {
+	positions := make(map[string]map[int32]kgo.EpochOffset)
+	done := make(map[place]string)
+	for _, w := range marks {
+		topic := w.part.topic
+		if positions[topic] == nil {
+			positions[topic] = make(map[int32]kgo.EpochOffset)
+		}
+		positions[topic][w.part.num] = w.at
+		done[w.part.place] = w.done
+	}
+	ctx = kgo.PreCommitFnContext(ctx, func(req *kmsg.OffsetCommitRequest) error {
+		describe(req, done)
+		return nil
+	})
+	var failed error
+	s.client.CommitOffsetsSync(ctx, positions, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
+		failed = err
+		if err == nil {
+			failed = firstError(resp)
+		}
+	})
+	return failed
+}
+
+// describe puts what is finished beyond each offset into a commit's metadata.
+func describe(req *kmsg.OffsetCommitRequest, done map[place]string) {
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		for j := range t.Partitions {
+			text := done[place{t.Topic, t.Partitions[j].Partition}]
+			t.Partitions[j].Metadata = &text
+		}
+	}
+}
+
+func firstError(resp *kmsg.OffsetCommitResponse) error {
+	for i := range resp.Topics {
+		for j := range resp.Topics[i].Partitions {
+			if err := kerr.ErrorForCode(resp.Topics[i].Partitions[j].ErrorCode); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// breakOffCommit ends a commit that is on its way, if one is.
+func (s *session) breakOffCommit() {
+	if cancel := s.committer.Load(); cancel != nil {
+		(*cancel)()
+	}
+}

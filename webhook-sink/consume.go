@@ -1,0 +1,64 @@
+package webhooksink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// maxPoll bounds the records of one poll: the dispatcher hears of a full queue
+// only between two polls.
+const maxPoll = 1000
+
+// consume hands what is fetched to the dispatcher, which never makes it wait,
+// until ctx ends (nil) or fetching has become pointless.
+func (s *session) consume(ctx context.Context) error {
+	for ctx.Err() == nil {
+		fetches := s.client.PollRecords(s.gate.enter(ctx), maxPoll)
+		fetches.EachPartition(s.take)
+		s.gate.leave()
+		if err := s.fetchError(ctx, fetches); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *session) take(fetched kgo.FetchTopicPartition) {
+	if len(fetched.Records) == 0 {
+		return
+	}
+	_, retry := schemas.RetryDelayOf(fetched.Topic)
+	jobs := make([]*job, len(fetched.Records))
+	for i, r := range fetched.Records {
+		jobs[i] = newJob(r)
+		if retry {
+			jobs[i].read() // when it is due stands in its headers
+		}
+	}
+	s.dispatcher.take(place{fetched.Topic, fetched.Partition}, jobs)
+}
+
+// fetchError passes on what no retry mends. The client mends everything else by
+// itself and goes on.
+func (s *session) fetchError(ctx context.Context, fetches kgo.Fetches) error {
+	var fatal error
+	fetches.EachError(func(topic string, partition int32, err error) {
+		switch {
+		case ctx.Err() != nil, errors.Is(err, context.Canceled): // ours, or a rebalance at the gate
+		case errors.Is(err, kgo.ErrClientClosed):
+			fatal = fmt.Errorf("poll: %w", err)
+		case errors.Is(err, kerr.FencedInstanceID):
+			fatal = fmt.Errorf("another process is the member %q of group %s: give each its own INSTANCE_ID: %w",
+				s.set.InstanceID, Group, err)
+		default:
+			s.log.Warn("fetch failed, trying again", "topic", topic, "partition", partition, "error", err)
+		}
+	})
+	return fatal
+}

@@ -1,0 +1,145 @@
+// Package offsets keeps, for one partition, which of its records are finished.
+//
+// Records finish in any order. What may be committed is the offset up to which
+// all of them have: a consumer that commits the highest finished offset, or that
+// marks records as they finish, loses those still in flight when it is killed.
+// But what finished behind an unfinished record must not be forgotten either, or
+// every stop would repeat it; so a commit carries, beside its offset, the set of
+// records finished beyond it (see [Done]).
+//
+// Offsets have gaps (the control markers of transactions, compaction, aborted
+// records), so "the next offset" is never computed, only remembered.
+package offsets
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Tracker follows the records of one partition. The zero value is ready. It is
+// not safe for concurrent use.
+type Tracker struct {
+	// open holds what was begun from the lowest unfinished record on, in ascending
+	// order; what is finished in front of it is cut off at once.
+	open []entry
+	// before is what had finished beyond the commit that reading began with.
+	before Done
+
+	seen  bool  // anything was begun
+	last  int64 // highest offset begun
+	epoch int32 // leader epoch of the last record cut off
+
+	revision uint64
+}
+
+type entry struct {
+	offset   int64
+	epoch    int32
+	finished bool
+}
+
+// NewTracker returns a tracker for a partition that is read from a commit which
+// knew of the finished records before.
+func NewTracker(before Done) *Tracker { return &Tracker{before: before, epoch: -1} }
+
+// Begun is the answer to [Tracker.Begin].
+type Begun uint8
+
+// The answers.
+const (
+	// Fresh: the record is to be worked on, and finished one day.
+	Fresh Begun = iota
+	// Known: it was finished before the partition was ours.
+	Known
+	// Rewound: the offset is not above all before it, and nothing was noted. The
+	// log went back (a broker lost its tail and wrote it anew): what was tracked
+	// no longer says anything about it.
+	Rewound
+)
+
+// Begin notes that the record at offset, written under a leader epoch, was read.
+func (t *Tracker) Begin(offset int64, epoch int32) Begun {
+	if t.seen && offset <= t.last {
+		return Rewound
+	}
+	t.seen, t.last = true, offset
+	known := t.before.Contains(offset, epoch)
+	t.open = append(t.open, entry{offset: offset, epoch: epoch, finished: known})
+	if known {
+		t.cut()
+		return Known
+	}
+	return Fresh
+}
+
+// Finish notes that the record at offset is done with. Offsets that are not open
+// are ignored.
+func (t *Tracker) Finish(offset int64) {
+	i, found := slices.BinarySearchFunc(t.open, offset, func(e entry, offset int64) int {
+		return cmp.Compare(e.offset, offset)
+	})
+	if !found || t.open[i].finished {
+		return
+	}
+	t.open[i].finished = true
+	t.cut()
+}
+
+// cut takes off the finished records in front.
+func (t *Tracker) cut() {
+	t.revision++
+	done := 0
+	for done < len(t.open) && t.open[done].finished {
+		t.epoch = t.open[done].epoch
+		done++
+	}
+	// The array behind the slice is let go when append outgrows what is left of
+	// it, so each entry is moved once at most on average.
+	t.open = t.open[done:]
+}
+
+// Revision changes with every record that finishes; zero while none has.
+func (t *Tracker) Revision() uint64 { return t.revision }
+
+// Position is where reading must go on so that nothing unfinished is missed, with
+// the leader epoch of the record before it, -1 when that is not known. It never
+// goes back. It means nothing before the first Begin.
+func (t *Tracker) Position() (offset int64, epoch int32) {
+	if len(t.open) > 0 {
+		return t.open[0].offset, t.epoch
+	}
+	return t.last + 1, t.epoch
+}
+
+// Open returns how many records were begun and not yet cut off: the unfinished
+// ones, and the finished ones behind the first of those.
+func (t *Tracker) Open() int { return len(t.open) }
+
+// Done returns the records finished beyond Position: those that are open, and
+// those known from before that were not read again yet.
+func (t *Tracker) Done() Done {
+	var d Done
+	from := int64(-1) // of the run of finished records that is being collected
+	for _, e := range t.open {
+		switch {
+		case e.finished && from < 0:
+			from = e.offset
+		case !e.finished && from >= 0:
+			d.runs = join(d.runs, from, e.offset)
+			from = -1
+		}
+		if e.finished {
+			d.epoch = max(d.epoch, e.epoch)
+		}
+	}
+	if from >= 0 {
+		d.runs = join(d.runs, from, t.last+1)
+	}
+	for _, r := range t.before.runs {
+		if r.to > t.last+1 {
+			d.runs = join(d.runs, max(r.from, t.last+1), r.to)
+			d.epoch = max(d.epoch, t.before.epoch)
+		}
+	}
+	return d
+}

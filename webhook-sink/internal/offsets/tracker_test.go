@@ -1,0 +1,247 @@
+package offsets
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func position(t *Tracker) int64 {
+	offset, _ := t.Position()
+	return offset
+}
+
+func TestPositionIsTheLowestUnfinished(t *testing.T) {
+	tr := NewTracker(Done{})
+	for _, offset := range []int64{10, 11, 14, 20} { // 12, 13 and 15 to 19 are gaps
+		if got := tr.Begin(offset, int32(offset)); got != Fresh {
+			t.Fatalf("Begin(%d) = %d, expected Fresh", offset, got)
+		}
+	}
+	steps := []struct {
+		finish int64
+		offset int64
+		epoch  int32
+		open   int
+	}{
+		{finish: 14, offset: 10, epoch: -1, open: 4},
+		{finish: 10, offset: 11, epoch: 10, open: 3},
+		{finish: 20, offset: 11, epoch: 10, open: 3},
+		{finish: 11, offset: 21, epoch: 20, open: 0},
+	}
+	for i, s := range steps {
+		tr.Finish(s.finish)
+		offset, epoch := tr.Position()
+		if offset != s.offset || epoch != s.epoch || tr.Open() != s.open || tr.Revision() != uint64(i+1) {
+			t.Fatalf("after Finish(%d): Position() = %d, %d, Open() = %d, Revision() = %d; expected %d, %d, %d, %d",
+				s.finish, offset, epoch, tr.Open(), tr.Revision(), s.offset, s.epoch, s.open, i+1)
+		}
+	}
+}
+
+func TestBeginRefusesToGoBack(t *testing.T) {
+	tr := NewTracker(Done{})
+	tr.Begin(0, 0)
+	tr.Begin(5, 0)
+	for _, offset := range []int64{5, 3, 0} {
+		if got := tr.Begin(offset, 0); got != Rewound {
+			t.Errorf("Begin(%d) after 5 = %d, expected Rewound", offset, got)
+		}
+	}
+	if tr.Open() != 2 {
+		t.Errorf("Open() = %d, expected 2: a refused offset was noted", tr.Open())
+	}
+}
+
+func TestFinishIgnoresWhatIsNotOpen(t *testing.T) {
+	tr := NewTracker(Done{})
+	tr.Begin(1, 0)
+	tr.Finish(0)
+	tr.Finish(2)
+	if tr.Revision() != 0 || position(tr) != 1 {
+		t.Fatalf("Position() = %d at revision %d, expected 1 at 0", position(tr), tr.Revision())
+	}
+	tr.Finish(1)
+	tr.Finish(1) // a second time: cut off already
+	if tr.Revision() != 1 || position(tr) != 2 {
+		t.Fatalf("Position() = %d at revision %d, expected 2 at 1", position(tr), tr.Revision())
+	}
+}
+
+// TestAnotherTrackerGoesOn: the second tracker reads from the first one's commit
+// and works on exactly what the first had not finished.
+func TestAnotherTrackerGoesOn(t *testing.T) {
+	first := NewTracker(Done{})
+	for offset := range int64(10) {
+		first.Begin(offset, 3)
+	}
+	for _, offset := range []int64{0, 1, 3, 4, 7} {
+		first.Finish(offset)
+	}
+	at := position(first)
+	second := NewTracker(Decode(at, first.Done().Encode(at)))
+	var fresh []int64
+	for offset := at; offset < 7; offset++ {
+		if second.Begin(offset, 3) == Fresh {
+			fresh = append(fresh, offset)
+		}
+	}
+	if want := []int64{2, 5, 6}; !slices.Equal(fresh, want) {
+		t.Fatalf("fresh are %v, expected %v", fresh, want)
+	}
+	for _, offset := range fresh {
+		second.Finish(offset)
+	}
+	at = position(second)
+	if at != 7 {
+		t.Fatalf("Position() = %d, expected 7", at)
+	}
+	// 7 was not read again, and is still known to be finished.
+	third := NewTracker(Decode(at, second.Done().Encode(at)))
+	if third.Begin(7, 3) != Known || third.Begin(8, 3) != Fresh {
+		t.Fatal("what had finished before the first of two restarts is forgotten")
+	}
+}
+
+func TestARecordInThePlaceOfAnotherIsFresh(t *testing.T) {
+	first := NewTracker(Done{})
+	first.Begin(0, 1)
+	first.Begin(1, 2)
+	first.Begin(2, 2)
+	first.Finish(1)
+	first.Finish(2)
+	second := NewTracker(Decode(0, first.Done().Encode(0)))
+	second.Begin(0, 1)
+	if got := second.Begin(1, 3); got != Fresh {
+		t.Errorf("a record of a later epoch = %d, expected Fresh: the log lost its tail", got)
+	}
+	if got := second.Begin(2, 2); got != Known {
+		t.Errorf("a record of the same epoch = %d, expected Known", got)
+	}
+}
+
+// model is the obvious way to keep the same: a sorted list of all that was read
+// and a set of all that has finished, over any number of restarts.
+type model struct {
+	log      []int64 // all offsets, ascending, with gaps
+	read     int     // how many of them were read since the last restart
+	finished map[int64]bool
+}
+
+// position is the first unfinished record that was read, else the end of what
+// was.
+func (m *model) position() int64 {
+	for _, offset := range m.log[:m.read] {
+		if !m.finished[offset] {
+			return offset
+		}
+	}
+	return m.log[m.read-1] + 1
+}
+
+// compare runs one sequence of operations, given as bytes, against the model.
+func compare(t *testing.T, ops []byte) {
+	t.Helper()
+	m := model{finished: make(map[int64]bool)}
+	for i, offset := 0, int64(0); i <= len(ops); i++ {
+		m.log = append(m.log, offset)
+		offset++
+		if i < len(ops) {
+			offset += int64(ops[i]) % 4
+		}
+	}
+	tr := NewTracker(Done{})
+	committed, metadata := int64(0), ""
+	for i, op := range ops {
+		switch {
+		case op%8 == 7: // a restart
+			if tr.Revision() > 0 {
+				committed = position(tr)
+				metadata = tr.Done().Encode(committed)
+			}
+			tr = NewTracker(Decode(committed, metadata))
+			m.read, _ = slices.BinarySearch(m.log, committed)
+			continue
+		case op%8 < 4 || m.read == 0:
+			want := Fresh
+			if m.finished[m.log[m.read]] {
+				want = Known
+			}
+			if got := tr.Begin(m.log[m.read], 0); got != want {
+				t.Fatalf("op %d: Begin(%d) = %d, expected %d", i, m.log[m.read], got, want)
+			}
+			m.read++
+		default:
+			done := m.log[int(op>>3)%m.read]
+			tr.Finish(done)
+			m.finished[done] = true
+		}
+		if got, want := position(tr), m.position(); tr.seen && got != want {
+			t.Fatalf("op %d: Position() = %d, expected %d", i, got, want)
+		}
+	}
+}
+
+func TestTrackerAgainstASortedSet(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		ops := make([]byte, 1+random.IntN(300))
+		for i := range ops {
+			ops[i] = byte(random.Uint32())
+		}
+		compare(t, ops)
+	}
+}
+
+func FuzzTracker(f *testing.F) {
+	f.Add([]byte{0, 5})
+	f.Add([]byte{0, 2, 0, 12, 7, 0, 4, 7, 0, 0})
+	f.Add([]byte{8, 0, 0, 9, 7, 5, 3, 1})
+	f.Fuzz(func(t *testing.T, ops []byte) {
+		if len(ops) > 1000 {
+			t.Skip("the model is quadratic")
+		}
+		compare(t, ops)
+	})
+}
+
+// BenchmarkTracker keeps 64 records in flight that finish in random order, as a
+// destination at its limit does.
+func BenchmarkTracker(b *testing.B) {
+	random := rand.New(rand.NewPCG(1, 2))
+	tr := NewTracker(Done{})
+	var flying []int64
+	offset := int64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		for len(flying) < 64 {
+			tr.Begin(offset, 0)
+			flying = append(flying, offset)
+			offset++
+		}
+		i := random.IntN(len(flying))
+		tr.Finish(flying[i])
+		flying[i] = flying[len(flying)-1]
+		flying = flying[:len(flying)-1]
+	}
+}
+
+// BenchmarkTrackerBehindOneThatHangs is the worst case: ten thousand finished
+// records wait for the first.
+func BenchmarkTrackerBehindOneThatHangs(b *testing.B) {
+	b.ReportAllocs()
+	tr := NewTracker(Done{})
+	offset := int64(0)
+	for b.Loop() {
+		if tr.Open() == 0 {
+			tr.Begin(offset, 0)
+			offset++
+		}
+		tr.Begin(offset, 0)
+		tr.Finish(offset)
+		offset++
+		if tr.Open() == 10_000 {
+			tr = NewTracker(Done{})
+		}
+	}
+}

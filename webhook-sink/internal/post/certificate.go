@@ -1,0 +1,62 @@
+package post
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// errSelfSigned refuses a self-signed certificate that verified because it is
+// in the root pool: spec.md, Transport, allows none whoever vouches for it.
+var errSelfSigned = errors.New("certificate is self-signed")
+
+// selfSigned reports whether a certificate vouches for itself: it names itself
+// as its issuer, or its own key made its signature under whatever name.
+func selfSigned(leaf *x509.Certificate) bool {
+	return bytes.Equal(leaf.RawIssuer, leaf.RawSubject) ||
+		leaf.CheckSignature(leaf.SignatureAlgorithm, leaf.RawTBSCertificate, leaf.Signature) == nil
+}
+
+// refuseSelfSigned is the tls.Config.VerifyConnection of all connections. Unlike
+// VerifyPeerCertificate it also runs when a session is resumed.
+func refuseSelfSigned(state tls.ConnectionState) error {
+	if len(state.PeerCertificates) > 0 && selfSigned(state.PeerCertificates[0]) {
+		return errSelfSigned
+	}
+	return nil
+}
+
+// LoadRoots returns the system's roots with the certificates of a PEM file added.
+// A file without a certificate is an error, and so is one that holds an
+// unreadable certificate among good ones: half of a trust store is a surprise
+// that shows months later.
+func LoadRoots(file string) (*x509.CertPool, error) {
+	text, err := os.ReadFile(file) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, fmt.Errorf("read roots: %w", err)
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool() // an image without roots of its own: the file's are all there are
+	}
+	count := 0
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		count++
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("parse certificate %d of %s: %w", count, file, err)
+		}
+		roots.AddCert(certificate)
+	}
+	if count == 0 {
+		return nil, fmt.Errorf("find a PEM certificate in %s: there is none", file)
+	}
+	return roots, nil
+}

@@ -1,0 +1,153 @@
+package webhooksink
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// metrics are the sink's. A record is counted when it is finished: a record that
+// is met twice (after a kill) is counted twice.
+type metrics struct {
+	deliveries  *prometheus.CounterVec
+	attempts    *prometheus.CounterVec
+	deadLetters *prometheus.CounterVec
+	hops        prometheus.Counter
+	writeErrors prometheus.Counter
+	commits     *prometheus.CounterVec
+	inFlight    prometheus.Gauge
+	queued      prometheus.Gauge
+	latency     prometheus.Histogram
+	lateness    prometheus.Histogram
+
+	known sync.Map // ids that the workspace has named since the start
+}
+
+// removed is the label of destinations that the workspace has never named in the
+// lifetime of this process; no id looks like it. Ids come from record headers
+// too, and a label must not be whatever those say.
+const removed = "(removed)"
+
+const (
+	resultDelivered = "delivered"
+	resultRetried   = "retried"
+	resultDead      = "dead"
+)
+
+const (
+	commitDone   = "done"
+	commitFailed = "failed"
+)
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	m := &metrics{
+		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "anabranch_webhook_sink_deliveries_total",
+			Help: "Events by destination and result: delivered, retried (once per failed attempt that is followed by another), dead (in dead-letters).",
+		}, []string{"destination", "result"}),
+		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "anabranch_webhook_sink_attempts_total",
+			Help: "Requests to endpoints by destination and outcome: delivered, or the reason of the failure.",
+		}, []string{"destination", "outcome"}),
+		deadLetters: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "anabranch_webhook_sink_dead_letters_total",
+			Help: "Events that were given up, by reason.",
+		}, []string{"reason"}),
+		hops: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "anabranch_webhook_sink_hops_total",
+			Help: "Retries put back without an attempt: their destination had no free slot, or they are not due for longer than their topic's delay.",
+		}),
+		writeErrors: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "anabranch_webhook_sink_write_errors_total",
+			Help: "Failed writes of retry records and dead letters; each is tried again.",
+		}),
+		commits: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "anabranch_webhook_sink_commits_total",
+			Help: "Offset commits by result: done, failed (tried again a second later).",
+		}, []string{"result"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "anabranch_webhook_sink_in_flight",
+			Help: "Attempts in flight.",
+		}),
+		queued: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "anabranch_webhook_sink_queue_bytes",
+			Help: "Bytes of events that wait for their first attempt or are in it.",
+		}),
+		latency: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "anabranch_webhook_sink_delivery_seconds",
+			Help:    "Time from when an event was routed to when its first attempt delivered it.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 14),
+		}),
+		lateness: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "anabranch_webhook_sink_retry_lateness_seconds",
+			Help:    "Time from when a retry was due to when its attempt began.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 4, 10),
+		}),
+	}
+	reg.MustRegister(m.deliveries, m.attempts, m.deadLetters, m.hops, m.writeErrors, m.commits,
+		m.inFlight, m.queued, m.latency, m.lateness)
+	for _, reason := range schemas.Reasons() {
+		m.deadLetters.WithLabelValues(string(reason))
+	}
+	m.commits.WithLabelValues(commitDone)
+	m.commits.WithLabelValues(commitFailed)
+	m.deliveries.WithLabelValues(removed, resultDead)
+	return m
+}
+
+// follow creates the series of every destination, so that a rate over them sees
+// the first event too.
+func (m *metrics) follow(ws *workspace.Snapshot) {
+	for _, dest := range ws.Destinations() {
+		if _, known := m.known.LoadOrStore(dest.ID, true); known {
+			continue
+		}
+		for _, r := range []string{resultDelivered, resultRetried, resultDead} {
+			m.deliveries.WithLabelValues(dest.ID, r)
+		}
+		m.attempts.WithLabelValues(dest.ID, outcomeDelivered)
+		for _, reason := range attemptReasons() {
+			m.attempts.WithLabelValues(dest.ID, string(reason))
+		}
+	}
+}
+
+// attemptReasons are those that a request to an endpoint fails for.
+func attemptReasons() []schemas.Reason {
+	return []schemas.Reason{
+		schemas.ReasonStatus3xx, schemas.ReasonStatus4xx, schemas.ReasonStatus5xx, schemas.ReasonTimeout,
+		schemas.ReasonNetwork, schemas.ReasonTLS, schemas.ReasonSelfSigned, schemas.ReasonAddressRefused,
+	}
+}
+
+func (m *metrics) label(destination string) string {
+	if _, known := m.known.Load(destination); known {
+		return destination
+	}
+	return removed
+}
+
+// attempted counts one request to one endpoint.
+func (m *metrics) attempted(destination, outcome string) {
+	m.attempts.WithLabelValues(m.label(destination), outcome).Inc()
+}
+
+func (m *metrics) delivered(j *job, f fate, since time.Duration) {
+	m.deliveries.WithLabelValues(m.label(f.headers.Destination), resultDelivered).Inc()
+	if !j.isRetry() {
+		m.latency.Observe(since.Seconds())
+	}
+}
+
+func (m *metrics) retried(f fate) {
+	m.deliveries.WithLabelValues(m.label(f.headers.Destination), resultRetried).Inc()
+}
+
+func (m *metrics) died(f fate) {
+	m.deliveries.WithLabelValues(m.label(f.headers.Destination), resultDead).Inc()
+	m.deadLetters.WithLabelValues(string(f.headers.Reason)).Inc()
+}

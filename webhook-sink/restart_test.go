@@ -1,0 +1,187 @@
+package webhooksink
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// static makes the sink a static member, so that its successor need not wait for
+// its session to time out.
+func static(id string) option {
+	return func(_ *Config, set *Settings) { set.InstanceID = id }
+}
+
+// committed is the group's offset of a partition of deliver.crm, 0 when there is
+// none.
+func (p *plant) committed(partition int32) int64 {
+	group := p.cluster.Fake.GroupInfo(Group)
+	if group == nil {
+		return 0
+	}
+	return group.Commits["deliver.crm"][partition].Offset
+}
+
+// spread makes n events for crm, over all partitions, one key each.
+func spread(n int, partitions int32) []*kgo.Record {
+	records := make([]*kgo.Record, n)
+	for i, messageID := range ids("e", n) {
+		records[i] = event("crm", messageID, messageID, int32(i)%partitions)
+	}
+	return records
+}
+
+// TestAKillLosesNothing kills the sink at every stage of its work, five times.
+func TestAKillLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 3000
+		p := newPlant(t, testkit.Virtual(t), 3, destination("crm"))
+		p.write(spread(n, 3)...)
+		l := newLedger(20 * time.Millisecond)
+		l.answer = func(_, messageID string, attempt int) outcome {
+			if messageID[len(messageID)-1] == '7' && attempt == 1 {
+				return failed(schemas.ReasonStatus5xx)
+			}
+			return outcome{verdict: delivered}
+		}
+		for kills := range 5 {
+			r := p.start(l.attempt, static("one"))
+			before := len(l.all())
+			testkit.Until(t, func() bool { return len(l.all()) >= before+n/8 }, "some events to be delivered")
+			time.Sleep(time.Duration(kills) * 111 * time.Millisecond)
+			r.kill()
+		}
+		r := p.start(l.attempt, static("one"))
+		testkit.Until(t, func() bool { return distinct(l.all()) == n }, "all events to be delivered")
+		time.Sleep(2 * time.Second) // for the commit
+		r.end()
+		for partition := range int32(3) {
+			if got := p.committed(partition); got != n/3 {
+				t.Errorf("committed of partition %d is %d, expected %d", partition, got, n/3)
+			}
+		}
+		p.deadLetters(0)
+	})
+}
+
+func distinct(all []string) int {
+	seen := make(map[string]bool)
+	for _, id := range all {
+		seen[id] = true
+	}
+	return len(seen)
+}
+
+// TestAKillRepeatsWhatWasNotCommitted: the test above would pass without a kill.
+func TestAKillRepeatsWhatWasNotCommitted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
+		p.write(spread(20, 1)...)
+		l := newLedger(time.Millisecond)
+		r := p.start(l.attempt, static("one")).ready()
+		testkit.Until(t, func() bool { return len(l.all()) == 20 }, "all events to be delivered")
+		r.kill()
+		r = p.start(l.attempt, static("one"))
+		testkit.Until(t, func() bool { return len(l.all()) == 40 }, "all events to be delivered again")
+		r.end()
+	})
+}
+
+// TestACleanStopRepeatsNothing stops the sink again and again in the middle of
+// its work.
+func TestACleanStopRepeatsNothing(t *testing.T) {
+	for _, member := range []string{"", "static"} {
+		t.Run("member "+member, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const n = 2000
+				p := newPlant(t, testkit.Virtual(t), 3, destination("crm"))
+				p.write(spread(n, 3)...)
+				l := newLedger(300 * time.Millisecond)
+				l.answer = func(_, messageID string, attempt int) outcome {
+					if messageID[len(messageID)-1] == '3' && attempt == 1 {
+						return failed(schemas.ReasonStatus5xx)
+					}
+					return outcome{verdict: delivered}
+				}
+				for distinct(l.all()) < n {
+					r := p.start(l.attempt, static(member)).ready()
+					time.Sleep(2 * time.Second)
+					began := time.Now()
+					r.end()
+					if took := time.Since(began); took > time.Second {
+						t.Fatalf("stopping took %s, expected the 300ms of an attempt and a little", took)
+					}
+				}
+				l.once(t, ids("e", n))
+			})
+		})
+	}
+}
+
+// TestAStopCutsWhatOutlastsItsTime: eight seconds are all a stop may take, and
+// what was cut is met again.
+func TestAStopCutsWhatOutlastsItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
+		p.produce("crm", "a", "hangs")
+		p.produce("crm", "b", "quick")
+		l := newLedger(0)
+		stuck := newLedger(time.Hour)
+		r := p.start(func(ctx context.Context, dest *workspace.Destination, messageID string) outcome {
+			if messageID == "hangs" {
+				return stuck.attempt(ctx, dest, messageID)
+			}
+			return l.attempt(ctx, dest, messageID)
+		}).ready()
+		testkit.Until(t, func() bool { return len(l.all()) == 1 && stuck.inFlight("crm") == 1 }, "one to be delivered and one to hang")
+		began := time.Now()
+		r.end()
+		if took := time.Since(began); took > 8*time.Second {
+			t.Errorf("stopping took %s, expected at most 8s", took)
+		}
+		if got := p.committed(0); got != 0 {
+			t.Errorf("committed %d, though the record at 0 was cut", got)
+		}
+		r = p.start(l.attempt)
+		testkit.Until(t, func() bool { return len(l.all()) == 2 }, "what was cut to be delivered")
+		r.end()
+		l.once(t, []string{"hangs", "quick"})
+	})
+}
+
+// TestACleanStopRepeatsNothingOfWhatOvertookOthers: every other event is of one
+// user, whose events go one by one, and by the time of the stop two thousand of
+// others have overtaken them.
+func TestACleanStopRepeatsNothingOfWhatOvertookOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 4000
+		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
+		records := spread(n, 1)
+		for i := range records {
+			if i%2 == 0 {
+				records[i].Key = []byte("hot")
+			}
+		}
+		p.write(records...)
+		l := newLedger(500 * time.Millisecond)
+		r := p.start(l.attempt).ready()
+		testkit.Until(t, func() bool { return len(l.all()) > n/2 }, "half of the events to be delivered")
+		r.end()
+		commit := p.cluster.Fake.GroupInfo(Group).Commits["deliver.crm"][0]
+		if commit.Offset > 200 || len(commit.Metadata) > 4096 {
+			t.Errorf("committed %d with metadata of %d bytes, expected to be far behind with at most 4096", commit.Offset, len(commit.Metadata))
+		}
+		l.service = time.Millisecond
+		r = p.start(l.attempt)
+		testkit.Until(t, func() bool { return distinct(l.all()) == n }, "all events to be delivered")
+		r.end()
+		l.once(t, ids("e", n))
+	})
+}

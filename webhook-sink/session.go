@@ -1,0 +1,106 @@
+package webhooksink
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// session is one membership in the group: the client, what it has fetched, and
+// the goroutines that work on it.
+type session struct {
+	*Sink
+
+	client     *kgo.Client
+	dispatcher *dispatcher
+	gate       gate
+	sub        *subscription
+
+	workers sync.WaitGroup
+	// cut ends the context of the workers, which otherwise outlives the sink's.
+	cut context.CancelFunc
+
+	committing sync.Mutex
+	committer  atomic.Pointer[context.CancelFunc] // ends the commit on its way
+}
+
+func newSession(ctx context.Context, sink *Sink, sub *subscription) (*session, error) {
+	s := &session{Sink: sink, sub: sub}
+	s.dispatcher = newDispatcher(shares{each: s.cfg.MaxInFlight, total: s.cfg.MaxInFlightTotal}, s.cfg.RetryDelays[0], s.metrics)
+	work, cut := context.WithCancel(context.WithoutCancel(ctx))
+	s.cut = cut
+	s.dispatcher.start = func(j *job) { s.workers.Go(func() { s.work(work, j) }) }
+	client, err := kgo.NewClient(s.options()...)
+	if err != nil {
+		cut()
+		return nil, fmt.Errorf("create the webhook sink's client: %w", err)
+	}
+	s.client = client
+	s.dispatcher.flow = flow{
+		pauseTopic:      func(topic string) { client.PauseFetchTopics(topic) },
+		resumeTopic:     func(topic string) { client.ResumeFetchTopics(topic) },
+		pausePartition:  func(at place) { client.PauseFetchPartitions(map[string][]int32{at.topic: {at.num}}) },
+		resumePartition: func(at place) { client.ResumeFetchPartitions(map[string][]int32{at.topic: {at.num}}) },
+	}
+	return s, nil
+}
+
+// run consumes until ctx ends or fetching fails for good, then stops in order.
+//
+// The client is given its topics only here: it calls back as soon as it has some,
+// and what the callbacks use is in place now.
+func (s *session) run(ctx context.Context, changed <-chan struct{}) error {
+	ctx, cancel := context.WithCancel(ctx)
+	s.client.AddConsumeTopics(slices.Sorted(maps.Keys(s.sub.consumed))...)
+	var own sync.WaitGroup
+	own.Go(func() { s.follow(ctx, changed) })
+	own.Go(func() { s.commitLoop(ctx) })
+	err := s.consume(ctx)
+	cancel()
+	own.Wait()
+	s.stop(context.WithoutCancel(ctx))
+	return err
+}
+
+// leaveTime bounds the last commit and the farewell to the group: with grace and
+// the longest timeout it makes the seven seconds that a clean stop may take.
+const leaveTime = time.Second
+
+// stop ends the session. Attempts in flight may end in peace; those that outlast
+// their time are cut, which finishes nothing: their records stay uncommitted and
+// are met again.
+func (s *session) stop(ctx context.Context) {
+	if !within(s.cfg.Timeout+grace, s.dispatcher.stop()) {
+		s.log.Warn("stopped with attempts in flight, their events will be delivered again")
+	}
+	s.cut()
+	s.workers.Wait()
+	ctx, cancel := context.WithTimeout(ctx, leaveTime)
+	defer cancel()
+	s.commit(ctx, nil)
+	if err := s.client.LeaveGroupContext(ctx); err != nil {
+		s.log.Warn("left the group without its consent", "error", err)
+	}
+	s.client.Close()
+}
+
+// within waits for all channels to be closed and reports whether that was within
+// d.
+func within(d time.Duration, all ...<-chan struct{}) bool {
+	deadline := time.NewTimer(d)
+	defer deadline.Stop()
+	for _, done := range all {
+		select {
+		case <-done:
+		case <-deadline.C:
+			return false
+		}
+	}
+	return true
+}

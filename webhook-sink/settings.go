@@ -1,0 +1,96 @@
+package webhooksink
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/workspace"
+)
+
+// Settings are what the process gives the sink.
+type Settings struct {
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	// Workspace is followed: a change takes effect with the next attempt of each
+	// event, and a new destination's topic is consumed from then on.
+	Workspace *workspace.Live
+	// Kafka are the options that every client of the process shares.
+	Kafka []kgo.Opt
+	// Topics lists the destinations' topics and creates those that the sink
+	// needs. It speaks through a client that outlives the sink.
+	Topics *kafka.Topics
+	// InstanceID makes the sink a static member of its consumer group, so that a
+	// restart costs no rebalance. It is one sink's alone among all that run.
+	// Empty: an ordinary member, which leaves the group when it stops.
+	InstanceID string
+	// Peers are single addresses that endpoints may live at beside
+	// Config.AllowNetworks: that of a receiver which this process runs.
+	Peers []netip.AddrPort
+	// Dial connects to endpoints in place of the network, for tests; the guard of
+	// addresses does not see what it does. Nil: the network.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Group is the sink's consumer group.
+const Group = "anabranch-webhook-sink"
+
+const (
+	// A killed sink's partitions rest for sessionTimeout, unless it comes back
+	// before as the same static member. rebalanceTimeout must outlast a
+	// revocation, which waits for attempts in flight.
+	sessionTimeout    = 8 * time.Second
+	rebalanceTimeout  = 15 * time.Second
+	heartbeatInterval = time.Second
+
+	// fetchMaxWait bounds how long a resumed topic waits for the fetch that was
+	// under way without it; at the library's 5 s one destination fell from 5,700
+	// events a second to 964.
+	fetchMaxWait = 250 * time.Millisecond
+
+	// What a fetch returns counts compressed bytes, and a record that waits in a
+	// queue keeps its whole decompressed batch in memory: small portions.
+	fetchMaxBytes          = 8 << 20
+	fetchMaxPartitionBytes = 128 << 10
+
+	// A failed event waits for its retry record to be acknowledged, holding its
+	// slot: lingering for company would only make it hold longer.
+	producerLinger = 0
+)
+
+// options are those of the sink's one client.
+func (s *session) options() []kgo.Opt {
+	opts := append(slices.Clone(s.set.Kafka),
+		kgo.ConsumerGroup(Group),
+		// Cooperative-sticky and no other: range would give all topics of one
+		// partition to one member, and a second protocol doubles the group's
+		// metadata, which has to fit into one record of the broker.
+		kgo.Balancers(kgo.CooperativeStickyBalancer()),
+		kgo.SessionTimeout(sessionTimeout),
+		kgo.RebalanceTimeout(rebalanceTimeout),
+		kgo.HeartbeatInterval(heartbeatInterval),
+		kgo.DisableAutoCommit(),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		// The library's reset goes back one minute; what lies before would be lost.
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.FetchMaxWait(fetchMaxWait),
+		kgo.FetchMaxBytes(fetchMaxBytes),
+		kgo.FetchMaxPartitionBytes(fetchMaxPartitionBytes),
+		kgo.ProducerLinger(producerLinger),
+		kgo.OnPartitionsAssigned(s.assigned),
+		kgo.OnPartitionsRevoked(s.revoked),
+		kgo.OnPartitionsLost(s.lost),
+	)
+	if s.set.InstanceID != "" {
+		opts = append(opts, kgo.InstanceID(s.set.InstanceID))
+	}
+	return opts
+}

@@ -1,0 +1,90 @@
+package webhooksink
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/anabranch/anabranch/internal/workspace"
+)
+
+// Sink is the stage. It is made by New and runs once.
+type Sink struct {
+	cfg      Config
+	set      Settings
+	log      *slog.Logger
+	metrics  *metrics
+	schedule *schedule
+	// attempt is one attempt at one destination; see attempter.
+	attempt func(ctx context.Context, dest *workspace.Destination, only []uint64, event []byte) outcome
+	close   func()
+	joined  atomic.Bool
+}
+
+// New returns a sink that has not yet spoken to a broker. Its errors are those of
+// the configuration.
+func New(cfg Config, set Settings) (*Sink, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	m := newMetrics(set.Registerer)
+	attempter, err := newAttempter(attemptOptions{
+		timeout: cfg.Timeout,
+		idle:    cfg.MaxInFlight,
+		allow:   cfg.AllowNetworks,
+		peers:   set.Peers,
+		extraCA: cfg.ExtraCAFile,
+		dial:    set.Dial,
+		logger:  set.Logger,
+		observe: m.attempted,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Sink{
+		cfg:      cfg,
+		set:      set,
+		log:      set.Logger,
+		metrics:  m,
+		schedule: newSchedule(cfg),
+		attempt:  attempter.attempt,
+		close:    attempter.close,
+	}, nil
+}
+
+// Name implements the stage's contract.
+func (s *Sink) Name() string { return "webhook-sink" }
+
+// Ready returns nil once the sink is a member of its group and knows its
+// partitions.
+func (s *Sink) Ready() error {
+	if !s.joined.Load() {
+		return errors.New("webhook-sink has not joined its consumer group yet")
+	}
+	return nil
+}
+
+// Run delivers until ctx ends. It then starts nothing more, lets attempts in
+// flight end (they take Config.Timeout and a little at most), commits, leaves the
+// group and returns nil, within eight seconds. An error means that running again
+// would not help either.
+func (s *Sink) Run(ctx context.Context) error {
+	defer s.close()
+	defer s.joined.Store(false)
+	changed := s.set.Workspace.Changed()
+	s.metrics.follow(s.set.Workspace.Load())
+	var sub *subscription
+	ok := s.persist(ctx, "find topics", func() (err error) {
+		sub, err = s.subscribe(ctx)
+		return err
+	})
+	if !ok {
+		return nil
+	}
+	session, err := newSession(ctx, s, sub)
+	if err != nil {
+		return err
+	}
+	return session.run(ctx, changed)
+}
