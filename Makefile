@@ -1,0 +1,103 @@
+# "make" lists what there is. CI runs .ci/run, which is made of these targets.
+GOLANGCI_VERSION    := v2.15.0
+GOVULNCHECK_VERSION := v1.8.0
+
+FUZZTIME ?= 20s
+BENCH    ?= .
+PKG      ?= ./...
+
+BIN      := $(CURDIR)/.bin
+GOLANGCI := $(BIN)/golangci-lint
+KAFKA    := scripts/kafka/kafka.sh
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build run
+build: ## Build .bin/anabranch
+	go build -o $(BIN)/anabranch ./cmd/anabranch
+
+run: build ## Run every stage in one process, with the example workspace
+	$(BIN)/anabranch run
+
+.PHONY: test test-kafka test-redpanda bench fuzz
+test: ## Run the tests on the in-process broker
+	go test $(PKG)
+
+# One package at a time: they share the broker. Never from the cache, which does
+# not know that the broker is another.
+test-kafka: ## Run the same tests on a real Apache Kafka
+	$(KAFKA) with go test -p 1 -count=1 $(PKG)
+
+test-redpanda: ## Run the same tests on Redpanda in Docker
+	ANABRANCH_TEST_BROKER=redpanda go test -p 1 -count=1 $(PKG)
+
+bench: ## Run the benchmarks (BENCH=regexp PKG=./router)
+	go test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
+
+fuzz: ## Run each fuzz target for FUZZTIME (20s)
+	scripts/fuzz.sh $(FUZZTIME) $(PKG)
+
+.PHONY: crash crash-short
+crash: ## Kill it with kill -9 under load and count: nothing may be lost
+	go run ./internal/crashtest process -kills 10 -duration 60s -rate 500
+	go run ./internal/crashtest router -kills 20 -duration 60s -rate 1000
+
+crash-short: ## The same in half a minute
+	go run ./internal/crashtest process -kills 3 -duration 15s -rate 500
+	go run ./internal/crashtest router -kills 3 -duration 10s -rate 1000
+
+.PHONY: check format format-diff fix-diff vet lint race tidy-diff
+check: format-diff fix-diff vet lint race tidy-diff ## Run all that a change must pass
+
+format: $(GOLANGCI) ## Format the code
+	$(GOLANGCI) fmt
+
+format-diff: $(GOLANGCI)
+	$(GOLANGCI) fmt --diff
+
+fix-diff:
+	go fix -diff ./...
+
+vet:
+	go vet ./...
+
+lint: $(GOLANGCI)
+	$(GOLANGCI) run
+
+race:
+	go test -race -shuffle=on ./...
+
+tidy-diff:
+	go mod tidy -diff
+
+.PHONY: vuln
+vuln: $(BIN)/govulncheck ## Look for known vulnerabilities (needs the network)
+	$(BIN)/govulncheck ./...
+
+.PHONY: kafka kafka-stop kafka-clean
+kafka: ## Start a real Apache Kafka (needs Java 17 and Maven)
+	@$(KAFKA) start
+
+kafka-stop: ## Stop it; its data stays
+	@$(KAFKA) stop
+
+kafka-clean: ## Stop it and delete its data
+	@$(KAFKA) clean
+
+.PHONY: tools FORCE
+tools: $(GOLANGCI) $(BIN)/govulncheck ## Install the pinned tools into .bin/
+
+# A tool is installed when it is absent or of another version; FORCE makes each
+# run look.
+FORCE:
+$(GOLANGCI): FORCE
+	@$(call install,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,$(GOLANGCI_VERSION))
+$(BIN)/govulncheck: FORCE
+	@$(call install,golang.org/x/vuln/cmd/govulncheck,$(GOVULNCHECK_VERSION))
+
+install = [ "$$(go version -m $@ 2>/dev/null | awk '$$1 == "mod" { print $$3 }')" = $(2) ] || \
+	{ echo "installing $(1)@$(2)"; GOBIN=$(BIN) go install $(1)@$(2); }

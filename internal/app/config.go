@@ -1,0 +1,87 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+
+	"github.com/anabranch/anabranch/ingest"
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/router"
+	webhooksink "github.com/anabranch/anabranch/webhook-sink"
+)
+
+// Config is every setting of the process. Each stage owns the settings that
+// concern it alone; `anabranch help config` prints them all.
+type Config struct {
+	Kafka  kafka.Config
+	Topics kafka.TopicConfig
+
+	DataDir       string `env:"DATA_DIR" envDefault:"./anabranch-data" desc:"directory of the embedded broker's log"`
+	BrokerAddr    string `env:"BROKER_ADDR" envDefault:"127.0.0.1:9092" desc:"listen address of the embedded broker; any Kafka tool may connect"`
+	InstanceID    string `env:"INSTANCE_ID" desc:"name of this process among those that run the same stage, the same after a restart; empty: the host name"`
+	WorkspaceFile string `env:"WORKSPACE_FILE" desc:"run: YAML file applied at start and whenever it changes; empty: the example workspace, unless another was applied"`
+	AdminAddr     string `env:"ADMIN_ADDR" envDefault:"127.0.0.1:8081" desc:"listen address of /metrics, /healthz, /readyz and /debug/pprof/"`
+	ReceiverAddr  string `env:"RECEIVER_ADDR" envDefault:"127.0.0.1:8082" desc:"run: listen address of the built-in receiver of the example workspace"`
+	LogLevel      string `env:"LOG_LEVEL" envDefault:"info" desc:"debug, info, warn or error"`
+	LogFormat     string `env:"LOG_FORMAT" desc:"text or json; empty: text on a terminal, JSON otherwise"`
+
+	Ingest ingest.Config
+	Router router.Config
+	Sink   webhooksink.Config
+}
+
+// LoadConfig reads the settings from an environment. The error lists every
+// setting that cannot work, each with the variable, the value and what was
+// expected.
+func LoadConfig(environment map[string]string) (Config, error) {
+	cfg, err := parse(environment)
+	if err != nil {
+		return cfg, err
+	}
+	if cfg.InstanceID == "" {
+		// Containers have host names of their own, and keep them over a restart.
+		cfg.InstanceID, _ = os.Hostname()
+	}
+	cfg.Topics.Embedded = cfg.embedded()
+	return cfg, cfg.validate()
+}
+
+// embedded reports whether the process speaks to the embedded broker: its own,
+// or that of a running `anabranch run`.
+func (c *Config) embedded() bool { return len(c.Kafka.Brokers) == 0 }
+
+// brokers is where to find the broker, embedded or not.
+func (c *Config) brokers() kafka.Config {
+	k := c.Kafka
+	if c.embedded() {
+		k = kafka.Config{Brokers: []string{c.BrokerAddr}}
+	}
+	return k
+}
+
+func (c *Config) validate() error {
+	return errors.Join(
+		c.Kafka.Validate(),
+		c.Topics.Validate(),
+		address("ADMIN_ADDR", c.AdminAddr),
+		address("RECEIVER_ADDR", c.ReceiverAddr),
+		address("BROKER_ADDR", c.BrokerAddr),
+		c.Ingest.Validate(),
+		c.Router.Validate(),
+		c.Sink.Validate(),
+	)
+}
+
+func address(variable, value string) error {
+	_, port, err := net.SplitHostPort(value)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return fmt.Errorf("%s=%s: expected host:port", variable, value)
+	}
+	return nil
+}

@@ -1,0 +1,24 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// WriteReference prints every setting with its default and what it is for.
+func WriteReference(w io.Writer) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "VARIABLE\tDEFAULT\tWHAT IT IS FOR")
+	for _, v := range variables() {
+		def := v.def
+		if def == "" {
+			def = "(empty)"
+		}
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", v.name, def, v.desc)
+	}
+	if err := table.Flush(); err != nil {
+		return fmt.Errorf("write the configuration reference: %w", err)
+	}
+	return nil
+}

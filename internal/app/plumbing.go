@@ -1,0 +1,126 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/broker"
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/telemetry"
+	"github.com/anabranch/anabranch/internal/workspace"
+)
+
+// plumbing is what the stages of one process share. It is built once and
+// passed to each constructor; nothing of it is global.
+type plumbing struct {
+	cfg      Config
+	log      *slog.Logger
+	registry *prometheus.Registry
+
+	broker   *broker.Broker // nil against real brokers
+	brokers  kafka.Config   // where the broker is, embedded or not
+	kafka    []kgo.Opt      // what every client shares
+	admin    *kgo.Client
+	topics   *kafka.Topics
+	live     *workspace.Live
+	instance instance
+
+	// Where people and probes reach this process: bound before it starts, nil or
+	// empty where the target has no such thing.
+	adminPort, receiverPort net.Listener
+	collect                 string // the address of ingest
+}
+
+// instance tells this process from the others that run the same stage.
+type instance struct {
+	transactional string
+	static        string
+}
+
+// member is the static group member of one stage; empty for a dynamic one.
+func (i instance) member(stage string) string {
+	if i.static == "" {
+		return ""
+	}
+	return stage + "-" + i.static
+}
+
+// newPlumbing opens the embedded broker, if it is this process that runs it,
+// and what is needed to speak to a broker. Nothing is sent yet.
+func newPlumbing(cfg Config, target string, log *slog.Logger) (*plumbing, error) {
+	p := &plumbing{cfg: cfg, log: log, registry: telemetry.NewRegistry(), live: workspace.NewLive(workspace.NewSnapshot(nil, nil))}
+	p.instance = instance{transactional: cfg.InstanceID, static: cfg.InstanceID}
+	p.brokers = cfg.brokers()
+	if cfg.embedded() {
+		if target != TargetRun {
+			return nil, fmt.Errorf("KAFKA_BROKERS is empty: expected the brokers that %q shall use; `anabranch run` alone has a broker of its own", target)
+		}
+		if err := p.openBroker(); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if p.kafka, err = p.brokers.Options(log); err != nil {
+		return nil, p.fail(err)
+	}
+	if p.admin, err = kgo.NewClient(p.kafka...); err != nil {
+		return nil, p.fail(fmt.Errorf("create the client for topics: %w", err))
+	}
+	p.topics = kafka.NewTopics(p.admin, cfg.Topics)
+	return p, nil
+}
+
+// openBroker starts the embedded broker. It forgets who was in a group and in a
+// transaction when it dies, and it dies together with the stages: they are new
+// members under new ids at each start, since an id from before would have to
+// wait for the end of a session that nobody holds any more.
+func (p *plumbing) openBroker() error {
+	b, err := broker.Open(broker.Config{DataDir: p.cfg.DataDir, Addr: p.cfg.BrokerAddr}, p.log.With("stage", "broker"))
+	if err != nil {
+		return err
+	}
+	p.broker = b
+	p.brokers.Brokers = []string{b.Addr()}
+	p.instance = instance{transactional: b.BootID()}
+	return nil
+}
+
+// close releases what no service of the process owns.
+func (p *plumbing) close() {
+	if p.admin != nil {
+		p.admin.Close()
+	}
+}
+
+// fail closes what was opened before err, none of which is running yet, and
+// returns it.
+func (p *plumbing) fail(err error) error {
+	for _, l := range []net.Listener{p.adminPort, p.receiverPort} {
+		if l != nil {
+			err = errors.Join(err, l.Close())
+		}
+	}
+	if p.broker != nil {
+		err = errors.Join(err, p.broker.Close())
+	}
+	return err
+}
+
+// receiverPeer is the one address that the guard of the sink opens for the
+// built-in receiver.
+func (p *plumbing) receiverPeer() []netip.AddrPort {
+	if p.receiverPort == nil {
+		return nil
+	}
+	addr, err := netip.ParseAddrPort(p.receiverPort.Addr().String())
+	if err != nil {
+		return nil
+	}
+	return []netip.AddrPort{addr}
+}

@@ -1,0 +1,79 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// preparation is the service that makes the ground ready for the stages: a
+// broker that answers, the topics of fixed name, and with `run` the workspace.
+// It then has nothing more to do and waits for the stop.
+type preparation struct {
+	p    *plumbing
+	file *workspace.Snapshot // of WORKSPACE_FILE; nil without one
+	done atomic.Bool
+}
+
+// Name is the service's name in logs.
+func (s *preparation) Name() string { return "preparation" }
+
+// Ready returns nil once the stages may start.
+func (s *preparation) Ready() error {
+	if !s.done.Load() {
+		return errors.New("waiting for the brokers and their topics")
+	}
+	return nil
+}
+
+// Run prepares and waits for ctx to end. Interrupted while it still prepares it
+// has nothing to say but that.
+func (s *preparation) Run(ctx context.Context) error {
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	s.done.Store(true)
+	<-ctx.Done()
+	return nil
+}
+
+func (s *preparation) prepare(ctx context.Context) error {
+	if err := kafka.Await(ctx, s.p.kafka, s.p.brokers.Brokers, s.p.log); err != nil {
+		return err
+	}
+	if err := s.p.topics.Ensure(ctx, schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicWorkspace); err != nil {
+		return fmt.Errorf("prepare topics: %w", err)
+	}
+	publisher := workspace.Publisher{Kafka: s.p.kafka, Ensure: s.p.topics.Ensure}
+	var err error
+	switch {
+	case s.file != nil:
+		_, err = publisher.Apply(ctx, s.file)
+	case s.p.receiverPort != nil:
+		_, err = publisher.Seed(ctx, workspace.Example(s.p.receiverURL()))
+	}
+	return err
+}
+
+// watcher keeps WORKSPACE_FILE in force after its first application.
+func (proc *Process) watcher(p *plumbing) *workspace.Watcher {
+	publisher := workspace.Publisher{Kafka: p.kafka, Ensure: p.topics.Ensure}
+	return workspace.NewWatcher(workspace.WatcherSettings{
+		Logger:     p.log,
+		Registerer: p.registry,
+		File:       proc.Config.WorkspaceFile,
+		Lookup:     workspace.SystemLookup(),
+		Apply: func(ctx context.Context, next *workspace.Snapshot) error {
+			changes, err := publisher.Apply(ctx, next)
+			for _, c := range changes {
+				p.log.Info("workspace changed", "change", c.String())
+			}
+			return err
+		},
+	})
+}

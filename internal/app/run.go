@@ -1,0 +1,110 @@
+package app
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+
+	"github.com/anabranch/anabranch/internal/service"
+	"github.com/anabranch/anabranch/internal/telemetry"
+	"github.com/anabranch/anabranch/internal/workspace"
+)
+
+// Process is what a target needs of the process around it.
+type Process struct {
+	Config Config
+	Log    *slog.Logger
+	// Out is where people read: the start-up text and the built-in receiver's
+	// deliveries.
+	Out io.Writer
+	// Color is true when Out is a terminal.
+	Color bool
+	// Environment is the process's, to find settings with a typing error in the
+	// name.
+	Environment map[string]string
+}
+
+// Run runs a target, TargetRun or the name of one stage, until ctx ends, and
+// returns nil after an orderly stop. Everything it opened is closed by then, in
+// the reverse order: the stages first, each finishing what it has in hand, the
+// broker last.
+func Run(ctx context.Context, target string, proc Process) (err error) {
+	for _, name := range unknown(proc.Environment) {
+		proc.Log.Warn("unknown setting, `anabranch help config` lists those there are", "variable", name)
+	}
+	file, err := proc.workspaceFile(target)
+	if err != nil {
+		return err
+	}
+	p, err := newPlumbing(proc.Config, target, proc.Log)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if err := proc.listen(ctx, target, p); err != nil {
+		return p.fail(err)
+	}
+	stages, err := p.stages(target)
+	if err != nil {
+		return p.fail(err)
+	}
+	return service.Run(ctx, proc.Log, proc.tiers(target, p, stages, file)...)
+}
+
+// workspaceFile parses WORKSPACE_FILE before anything is started: a process
+// that is told to apply a broken file says so and ends.
+func (proc *Process) workspaceFile(target string) (*workspace.Snapshot, error) {
+	if target != TargetRun || proc.Config.WorkspaceFile == "" {
+		return nil, nil
+	}
+	return workspace.Load(proc.Config.WorkspaceFile, workspace.SystemLookup())
+}
+
+// example reports whether the example workspace may be in force, whose
+// destination is the built-in receiver.
+func (proc *Process) example(target string) bool {
+	return target == TargetRun && proc.Config.WorkspaceFile == ""
+}
+
+// listen binds the ports that are the app's own before anything is started, so
+// that a port in use ends the process with one clear line. A stage binds its
+// own when it is made.
+func (proc *Process) listen(ctx context.Context, target string, p *plumbing) (err error) {
+	if p.adminPort, err = service.Listen(ctx, "ADMIN_ADDR", proc.Config.AdminAddr); err != nil {
+		return err
+	}
+	if proc.example(target) {
+		p.receiverPort, err = service.Listen(ctx, "RECEIVER_ADDR", proc.Config.ReceiverAddr)
+	}
+	return err
+}
+
+// tiers puts the services into the order of their start. A broker outlives the
+// stages that commit to it; a stage starts when the workspace has been read.
+func (proc *Process) tiers(target string, p *plumbing, stages []service.Service, file *workspace.Snapshot) [][]service.Service {
+	var all []service.Service
+	ready := func() error { return service.Readiness(all...) }
+	ground := []service.Service{service.NewHTTPServer("admin", p.adminPort, telemetry.AdminHandler(p.registry, ready), p.log)}
+	if p.broker != nil {
+		ground = append(ground, p.broker)
+	}
+	top := stages
+	if p.receiverPort != nil {
+		top = append(top, proc.receiver(p))
+	}
+	if file != nil {
+		top = append(top, proc.watcher(p))
+	}
+	tiers := [][]service.Service{
+		ground,
+		{&preparation{p: p, file: file}},
+		{workspace.NewFollower(workspace.FollowerSettings{Logger: p.log, Registerer: p.registry, Kafka: p.kafka, Live: p.live})},
+		top,
+	}
+	all = slices.Concat(tiers...)
+	if target == TargetRun {
+		tiers = append(tiers, []service.Service{&greeting{out: proc.Out, text: p.startText}})
+	}
+	return tiers
+}

@@ -1,0 +1,96 @@
+package app
+
+import (
+	"fmt"
+
+	"github.com/anabranch/anabranch/ingest"
+	"github.com/anabranch/anabranch/internal/service"
+	"github.com/anabranch/anabranch/router"
+	webhooksink "github.com/anabranch/anabranch/webhook-sink"
+)
+
+// TargetRun is the target that runs every stage in one process.
+const TargetRun = "run"
+
+// stage is one row of the table from a target's name to its constructor.
+type stage struct {
+	name string
+	make func(*plumbing) (service.Service, error)
+}
+
+// stages lists the stages in the order in which an event passes through them.
+func stages() []stage {
+	return []stage{
+		{"ingest", newIngest},
+		{"router", newRouter},
+		{"webhook-sink", newSink},
+	}
+}
+
+// Targets returns the names that Run takes.
+func Targets() []string {
+	all := stages()
+	names := append(make([]string, 0, 1+len(all)), TargetRun)
+	for _, s := range all {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// make constructs the stages of a target.
+func (p *plumbing) stages(target string) ([]service.Service, error) {
+	var made []service.Service
+	for _, s := range stages() {
+		if target != TargetRun && target != s.name {
+			continue
+		}
+		built, err := s.make(p)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		made = append(made, built)
+	}
+	if len(made) == 0 {
+		return nil, fmt.Errorf("unknown target %q: expected one of %v", target, Targets())
+	}
+	return made, nil
+}
+
+func newIngest(p *plumbing) (service.Service, error) {
+	in, err := ingest.New(p.cfg.Ingest, ingest.Settings{
+		Logger:     p.log.With("stage", "ingest"),
+		Registerer: p.registry,
+		Workspace:  p.live,
+		Kafka:      p.kafka,
+		Topics:     p.topics,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.collect = in.Addr()
+	return in, nil
+}
+
+func newRouter(p *plumbing) (service.Service, error) {
+	return router.New(p.cfg.Router, router.Settings{
+		Logger:          p.log.With("stage", "router"),
+		Registerer:      p.registry,
+		Workspace:       p.live,
+		Kafka:           p.kafka,
+		Topics:          p.topics,
+		TransactionalID: "anabranch-router-" + p.instance.transactional,
+		InstanceID:      p.instance.member("router"),
+	})
+}
+
+func newSink(p *plumbing) (service.Service, error) {
+	return webhooksink.New(p.cfg.Sink, webhooksink.Settings{
+		Logger:     p.log.With("stage", "webhook-sink"),
+		Registerer: p.registry,
+		Workspace:  p.live,
+		Kafka:      p.kafka,
+		Topics:     p.topics,
+		InstanceID: p.instance.member("webhook-sink"),
+		Peers:      p.receiverPeer(),
+	})
+}

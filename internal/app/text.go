@@ -1,0 +1,29 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/anabranch/anabranch/internal/workspace"
+)
+
+// startText says what listens where and, while the example workspace is in
+// force, what to paste for a first call.
+func (p *plumbing) startText() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nAnabranch is ready.\n\n")
+	fmt.Fprintf(&b, "  collection API   http://%s/v1/\n", p.collect)
+	fmt.Fprintf(&b, "  metrics, health  http://%s/metrics, /readyz\n", p.adminPort.Addr())
+	if p.broker != nil {
+		fmt.Fprintf(&b, "  embedded broker  %s, data in %s\n", p.broker.Addr(), p.cfg.DataDir)
+	} else {
+		fmt.Fprintf(&b, "  brokers          %s\n", strings.Join(p.brokers.Brokers, ","))
+	}
+	if _, ok := p.live.Load().SourceByKey(workspace.ExampleWriteKey); !ok || p.receiverPort == nil {
+		return b.String() + "\n"
+	}
+	fmt.Fprintf(&b, "  webhook receiver %s (signed deliveries are printed below)\n\n", p.receiverURL())
+	fmt.Fprintf(&b, "Send a first call:\n\n")
+	fmt.Fprintf(&b, "  curl -u %s: http://%s/v1/track -d '{\"userId\":\"u1\",\"event\":\"Signed Up\",\"properties\":{\"plan\":\"pro\"}}'\n\n", workspace.ExampleWriteKey, p.collect)
+	return b.String()
+}

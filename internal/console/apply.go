@@ -1,0 +1,63 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/workspace"
+)
+
+// Applier applies a workspace file.
+type Applier struct {
+	Out    io.Writer
+	Kafka  []kgo.Opt
+	Ensure func(ctx context.Context, topics ...string) error
+}
+
+// Apply validates the file, before anything is asked of a broker, puts it in
+// force and prints what changed. With dryRun it prints what would change, or,
+// when the broker does not answer, that the file is valid and no more is known.
+func (a *Applier) Apply(ctx context.Context, file string, dryRun bool) error {
+	next, err := workspace.Load(file, workspace.SystemLookup())
+	if err != nil {
+		return err
+	}
+	if dryRun {
+		return a.preview(ctx, file, next)
+	}
+	publisher := workspace.Publisher{Kafka: a.Kafka, Ensure: a.Ensure}
+	changes, err := publisher.Apply(ctx, next)
+	if err != nil {
+		return fmt.Errorf("apply %s: %w", file, err)
+	}
+	return a.print(changes, file+" is in force already", fmt.Sprintf("applied %s: %s", file, next))
+}
+
+func (a *Applier) preview(ctx context.Context, file string, next *workspace.Snapshot) error {
+	state, err := workspace.Read(ctx, a.Kafka)
+	if err != nil {
+		return a.say(fmt.Sprintf("%s is valid: %s. The difference to what is in force is not known: %v", file, next, err))
+	}
+	return a.print(workspace.Diff(state.Snapshot, next), file+" is in force already", "this is a dry run: nothing was changed")
+}
+
+// print writes a line for each change and then the verdict on them.
+func (a *Applier) print(changes []workspace.Change, none, some string) error {
+	if len(changes) == 0 {
+		return a.say(none)
+	}
+	var err error
+	for _, c := range changes {
+		err = errors.Join(err, a.say(c.String()))
+	}
+	return errors.Join(err, a.say(some))
+}
+
+func (a *Applier) say(line string) error {
+	_, err := fmt.Fprintln(a.Out, line)
+	return err
+}

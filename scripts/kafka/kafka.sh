@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# A real Apache Kafka of one node, without Docker: the broker is published as
+# Java artifacts, so its jars and a Java runtime are all it takes.
+#
+#   kafka.sh start        starts it, unless it runs, and prints its KAFKA_BROKERS
+#   kafka.sh stop         stops it; its data stays
+#   kafka.sh clean        stops it and deletes its data
+#   kafka.sh with CMD...  runs CMD with KAFKA_BROKERS set, starting the broker if
+#                         need be and then stopping it afterwards
+#
+# KAFKA_PORT (19092) moves it; the port after it is the controller's. Each port
+# has data of its own, so that several brokers can run side by side.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+state=$(cd "$here/../.." && pwd)/.kafka
+port=${KAFKA_PORT:-19092}
+node=$state/$port
+jars=$state/jars
+
+say() { printf '%s\n' "kafka: $*" >&2; }
+die() { say "$@"; exit 1; }
+
+require() {
+  command -v "$1" >/dev/null || die "$1 is missing: $2"
+}
+
+check_java() {
+  require java "install a Java runtime, 17 or later (Debian: openjdk-17-jre-headless)"
+  local major
+  major=$(java -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p' | head -n 1)
+  [ "${major:-0}" -ge 17 ] || die "java is version ${major:-unknown}: Apache Kafka 4 needs 17 or later"
+}
+
+# The copy is complete once it has its name: an interrupted one is made again.
+fetch_jars() {
+  [ ! -d "$jars" ] || [ "$here/pom.xml" -nt "$jars" ] || return 0
+  require mvn "install Apache Maven (Debian: maven); it fetches the broker's jars once"
+  say "fetching the jars"
+  rm -rf "$jars" "$jars.part"
+  mvn --quiet --batch-mode -Dstyle.color=never --file "$here/pom.xml" dependency:copy-dependencies \
+    -DincludeScope=runtime -DoutputDirectory="$jars.part" >&2
+  mv "$jars.part" "$jars"
+  touch "$jars"
+}
+
+write_config() {
+  cat >"$node/server.properties" <<EOF
+process.roles=broker,controller
+node.id=1
+controller.quorum.bootstrap.servers=127.0.0.1:$((port + 1))
+controller.listener.names=CONTROLLER
+listeners=PLAINTEXT://127.0.0.1:$port,CONTROLLER://127.0.0.1:$((port + 1))
+advertised.listeners=PLAINTEXT://127.0.0.1:$port,CONTROLLER://127.0.0.1:$((port + 1))
+log.dirs=$node/data
+auto.create.topics.enable=false
+# One node can't replicate, and its groups have nobody to wait for.
+offsets.topic.replication.factor=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+# Made at first use: 50 partitions each, the default, keep the first transaction
+# waiting for five seconds.
+offsets.topic.num.partitions=4
+transaction.state.log.num.partitions=4
+# Tests delete topics by the hundred; their files need not stay for a minute.
+log.segment.delete.delay.ms=1000
+EOF
+}
+
+# The command line too is looked at: after a reboot the number may be another's.
+running() {
+  [ -f "$node/pid" ] && ps -ww -o command= -p "$(cat "$node/pid")" | grep -q "kafka.Kafka $node/"
+}
+
+up() { grep -q 'Kafka Server started' "$node/log"; }
+
+port_taken() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+launch() {
+  local classpath="$jars/*" logging="-Dlog4j2.configurationFile=$here/log4j2.properties"
+  write_config
+  # The id may be any; it only tells this cluster from others.
+  java -cp "$classpath" "$logging" kafka.tools.StorageTool format --standalone --ignore-formatted \
+    -t YW5hYnJhbmNoLXRlc3RzIQ -c "$node/server.properties" >"$node/log" 2>&1 || { cat "$node/log" >&2; die "formatting its storage failed"; }
+  # In a process group of its own: Ctrl-C at "kafka.sh with" must not end the
+  # broker before the command that uses it.
+  set -m
+  java -Xmx512m -cp "$classpath" "$logging" kafka.Kafka "$node/server.properties" \
+    >"$node/log" 2>&1 </dev/null &
+  echo $! >"$node/pid"
+  set +m
+}
+
+await() {
+  local deadline=$((SECONDS + 60))
+  until up; do
+    running || { tail -n 20 "$node/log" >&2; die "the broker ended while starting"; }
+    [ "$SECONDS" -lt "$deadline" ] || die "not up after 60 s; see $node/log"
+    sleep 0.1
+  done
+}
+
+start() {
+  if ! running; then
+    check_java
+    port_taken "$port" && die "port $port is taken: KAFKA_PORT moves the broker"
+    port_taken $((port + 1)) && die "port $((port + 1)), the controller's, is taken: KAFKA_PORT moves both"
+    mkdir -p "$node"
+    fetch_jars
+    launch
+  fi
+  await
+  say "listening on 127.0.0.1:$port, log in $node/log"
+}
+
+stop() {
+  running || return 0
+  local pid deadline=$((SECONDS + 20))
+  pid=$(cat "$node/pid")
+  kill "$pid"
+  while kill -0 "$pid" 2>/dev/null; do
+    [ "$SECONDS" -lt "$deadline" ] || { say "it does not end by itself: killed"; kill -9 "$pid"; }
+    sleep 0.1
+  done
+  rm -f "$node/pid"
+  say "stopped"
+}
+
+require ps "install procps"
+
+case "${1:-}" in
+start)
+  start
+  echo "KAFKA_BROKERS=127.0.0.1:$port"
+  ;;
+stop) stop ;;
+clean)
+  stop
+  rm -rf "$node"
+  ;;
+with)
+  shift
+  running || trap stop EXIT
+  start
+  KAFKA_BROKERS=127.0.0.1:$port "$@"
+  ;;
+*)
+  sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0" >&2
+  exit 2
+  ;;
+esac
