@@ -1,8 +1,6 @@
 package ingest
 
 import (
-	"time"
-
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/schemas"
@@ -21,7 +19,6 @@ func (d *decoder) records(req *request) (records []kgo.Record, bytes int) {
 	text := append(make([]byte, 0, len(p.out)), p.out...)
 	records = make([]kgo.Record, len(p.entries))
 	headers := make([]kgo.RecordHeader, 0, headersPerRecord*len(p.entries))
-	received := time.UnixMilli(req.receivedAt)
 	for i := range p.entries {
 		e, from := &p.entries[i], len(headers)
 		h := schemas.Headers{
@@ -36,11 +33,10 @@ func (d *decoder) records(req *request) (records []kgo.Record, bytes int) {
 			bytes += len(key) + len(value)
 		}
 		records[i] = kgo.Record{
-			Topic:     schemas.TopicRawEvents,
-			Key:       text[e.key:e.integrations:e.integrations],
-			Value:     text[e.value:e.key:e.key],
-			Headers:   headers[from:len(headers):len(headers)],
-			Timestamp: received,
+			Topic:   schemas.TopicRawEvents,
+			Key:     text[e.key:e.integrations:e.integrations],
+			Value:   text[e.value:e.key:e.key],
+			Headers: headers[from:len(headers):len(headers)],
 		}
 		bytes += e.integrations - e.value
 	}

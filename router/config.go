@@ -78,8 +78,8 @@ func (r *Router) options() []kgo.Opt {
 		kgo.RebalanceTimeout(rebalanceTimeout),
 		kgo.HeartbeatInterval(heartbeatInterval),
 		kgo.FetchMaxWait(fetchWait),
-		kgo.FetchMaxBytes(8<<20),
-		kgo.FetchMaxPartitionBytes(2<<20),
+		kgo.FetchMaxBytes(2<<20),
+		kgo.FetchMaxPartitionBytes(128<<10),
 		// The end of the transaction flushes: waiting for company would only add to
 		// the latency.
 		kgo.ProducerLinger(0),

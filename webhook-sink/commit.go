@@ -14,10 +14,13 @@ import (
 
 const (
 	commitEvery = time.Second
-	commitTime  = 10 * time.Second
+	commitTime  = 3 * time.Second
 )
 
-// commitLoop commits what has finished once a second until ctx ends.
+// commitLoop commits what has finished once a second until ctx ends. It does not
+// break off a commit under way: the client would drop the connection, and the
+// broker could take up that commit behind the last one of all, which would set
+// the offsets back and let a clean stop repeat events.
 func (s *session) commitLoop(ctx context.Context) {
 	tick := time.NewTicker(commitEvery)
 	defer tick.Stop()
@@ -26,7 +29,7 @@ func (s *session) commitLoop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			timed, cancel := context.WithTimeout(ctx, commitTime)
+			timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
 			s.commit(timed, nil)
 			cancel()
 		}

@@ -16,7 +16,7 @@ type Config struct {
 	RetryDelays      []time.Duration `env:"WEBHOOK_SINK_RETRY_DELAYS" envDefault:"5s,30s,2m,5m,10m,15m" desc:"pauses between attempts, one retry topic each; the last repeats until the window ends"`
 	RetryWindow      time.Duration   `env:"WEBHOOK_SINK_RETRY_WINDOW" envDefault:"4h" desc:"how long after its first attempt an event is retried, at most 4h"`
 	MaxInFlight      int             `env:"WEBHOOK_SINK_MAX_IN_FLIGHT" envDefault:"64" desc:"attempts in flight per destination"`
-	MaxInFlightTotal int             `env:"WEBHOOK_SINK_MAX_IN_FLIGHT_TOTAL" envDefault:"1024" desc:"attempts in flight over all destinations"`
+	MaxInFlightTotal int             `env:"WEBHOOK_SINK_MAX_IN_FLIGHT_TOTAL" envDefault:"1024" desc:"attempts in flight over all destinations; a single one never takes more than it leaves to the others"`
 }
 
 // The limits of spec.md: the receiver must respond within 5 seconds, and retries
@@ -41,9 +41,9 @@ func (c Config) Validate() error {
 		}
 	}
 	expect(c.Timeout >= time.Millisecond && c.Timeout <= maxTimeout,
-		"WEBHOOK_SINK_TIMEOUT", c.Timeout, "a duration of 1ms to 5s")
+		"WEBHOOK_SINK_TIMEOUT", brief(c.Timeout), "a duration of 1ms to 5s")
 	expect(c.RetryWindow >= time.Millisecond && c.RetryWindow <= maxWindow,
-		"WEBHOOK_SINK_RETRY_WINDOW", c.RetryWindow, "a duration of at most 4h")
+		"WEBHOOK_SINK_RETRY_WINDOW", brief(c.RetryWindow), "a duration of at most 4h")
 	expect(validDelays(c.RetryDelays),
 		"WEBHOOK_SINK_RETRY_DELAYS", list(c.RetryDelays), "1 to 32 durations of whole milliseconds, ascending, like 5s,30s,2m")
 	expect(c.MaxInFlight >= 1 && c.MaxInFlight <= maxInFlight,
@@ -69,7 +69,19 @@ func validDelays(delays []time.Duration) bool {
 func list(delays []time.Duration) string {
 	texts := make([]string, len(delays))
 	for i, delay := range delays {
-		texts[i] = delay.String()
+		texts[i] = brief(delay)
 	}
 	return strings.Join(texts, ",")
+}
+
+// brief writes a duration as people do: 4h, not 4h0m0s.
+func brief(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }

@@ -19,8 +19,8 @@ func TestValidateNamesVariableValueAndExpectation(t *testing.T) {
 	}{
 		{func(c *Config) { c.Timeout = 0 }, "WEBHOOK_SINK_TIMEOUT=0s: expected a duration of 1ms to 5s"},
 		{func(c *Config) { c.Timeout = 6 * time.Second }, "WEBHOOK_SINK_TIMEOUT=6s: expected a duration of 1ms to 5s"},
-		{func(c *Config) { c.RetryWindow = 5 * time.Hour }, "WEBHOOK_SINK_RETRY_WINDOW=5h0m0s: expected a duration of at most 4h"},
-		{func(c *Config) { c.RetryWindow = -time.Hour }, "WEBHOOK_SINK_RETRY_WINDOW=-1h0m0s: expected"},
+		{func(c *Config) { c.RetryWindow = 5 * time.Hour }, "WEBHOOK_SINK_RETRY_WINDOW=5h: expected a duration of at most 4h"},
+		{func(c *Config) { c.RetryWindow = -time.Hour }, "WEBHOOK_SINK_RETRY_WINDOW=-1h: expected"},
 		{func(c *Config) { c.RetryDelays = nil }, "WEBHOOK_SINK_RETRY_DELAYS=: expected 1 to 32 durations"},
 		{func(c *Config) { c.RetryDelays = []time.Duration{0} }, "WEBHOOK_SINK_RETRY_DELAYS=0s: expected"},
 		{func(c *Config) { c.RetryDelays = []time.Duration{time.Second, time.Second} }, "WEBHOOK_SINK_RETRY_DELAYS=1s,1s: expected"},
@@ -55,4 +55,15 @@ func ascending(n int) []time.Duration {
 		all[i] = time.Duration(i+1) * time.Second
 	}
 	return all
+}
+
+func TestBrief(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", 4 * time.Hour: "4h", 90 * time.Second: "1m30s", 10 * time.Minute: "10m", 20 * time.Second: "20s",
+		time.Hour + 10*time.Second: "1h0m10s", 100 * time.Minute: "1h40m", 250 * time.Millisecond: "250ms",
+	} {
+		if got := brief(d); got != want {
+			t.Errorf("brief(%d) = %s, expected %s", d, got, want)
+		}
+	}
 }

@@ -13,6 +13,7 @@ import (
 
 // TestANewDestinationIsServedWhileTheSinkRuns.
 func TestANewDestinationIsServedWhileTheSinkRuns(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 2, destination("old"))
 		l := newLedger(time.Millisecond)
@@ -37,6 +38,7 @@ func TestANewDestinationIsServedWhileTheSinkRuns(t *testing.T) {
 // TestTheFirstAttemptGoesByTheWorkspaceOfItsMoment: what was routed to a
 // destination that is now switched off is not delivered.
 func TestASwitchedOffDestinationGetsNothing(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
 		l := newLedger(time.Millisecond)
@@ -63,6 +65,7 @@ func TestASwitchedOffDestinationGetsNothing(t *testing.T) {
 // TestARemovedDestination: what waits for its first attempt and what waits for a
 // retry becomes dead letters, now and after a restart.
 func TestARemovedDestination(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"), destination("other"))
 		l := newLedger(time.Millisecond)
@@ -94,6 +97,7 @@ func TestARemovedDestination(t *testing.T) {
 // the workspace names it, and a sink that starts in between does not take its
 // events for those of a removed one.
 func TestATopicThatIsNamedALittleLater(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 1)
 		p.ensure(schemas.DeliverTopic("new"))
@@ -111,6 +115,7 @@ func TestATopicThatIsNamedALittleLater(t *testing.T) {
 // TestUnreadableRecordsAreDeadLetters, from a destination's topic and from a
 // retry topic, and those around them are delivered.
 func TestUnreadableRecordsAreDeadLetters(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
 		p.ensure("webhook-retry.5s")
@@ -143,6 +148,7 @@ func TestUnreadableRecordsAreDeadLetters(t *testing.T) {
 // TestAChangedListOfDelaysStrandsNothing: a retry waits on a topic that the next
 // configuration does not name.
 func TestAChangedListOfDelaysStrandsNothing(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
 		l := newLedger(time.Millisecond)

@@ -104,7 +104,7 @@ func deadFor(h schemas.Headers, reason schemas.Reason, detail string) fate {
 
 // exceeded ends the retries of an event, and says what they failed of.
 func (s *schedule) exceeded(h schemas.Headers) fate {
-	detail := fmt.Sprintf("not delivered within %s, %d attempts", s.window, h.Attempt)
+	detail := fmt.Sprintf("not delivered within %s, %d attempts", brief(s.window), h.Attempt)
 	if h.Reason != "" {
 		detail += "; the last failed with " + string(h.Reason)
 	}

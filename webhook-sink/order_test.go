@@ -18,6 +18,7 @@ import (
 // TestOrderOfEachKeyAndParallelKeys: events of one user leave in order, one at a
 // time, and as many users at once as the destination may have in flight.
 func TestOrderOfEachKeyAndParallelKeys(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const users, each, partitions = 200, 10, 2
 		p := newPlant(t, testkit.Virtual(t), partitions, destination("crm"))
@@ -60,6 +61,7 @@ func TestOrderOfEachKeyAndParallelKeys(t *testing.T) {
 // TestADestinationThatHangsHoldsBackNoOther: forty destinations that answer
 // nothing have long queues, and a forty-first is served as ever.
 func TestADestinationThatHangsHoldsBackNoOther(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const hung = 40
 		destinations := []workspace.Destination{destination("well")}

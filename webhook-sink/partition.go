@@ -121,9 +121,17 @@ func (p *partition) signal() {
 // dueHeap orders retries by when they are to be looked at.
 type dueHeap []*job
 
-func (h *dueHeap) Len() int           { return len(*h) }
-func (h *dueHeap) Less(i, j int) bool { return (*h)[i].turn.Before((*h)[j].turn) }
-func (h *dueHeap) Swap(i, j int)      { (*h)[i], (*h)[j] = (*h)[j], (*h)[i] }
+func (h *dueHeap) Len() int      { return len(*h) }
+func (h *dueHeap) Swap(i, j int) { (*h)[i], (*h)[j] = (*h)[j], (*h)[i] }
+
+// Less orders those of one millisecond as they were written.
+func (h *dueHeap) Less(i, j int) bool {
+	a, b := (*h)[i], (*h)[j]
+	if !a.turn.Equal(b.turn) {
+		return a.turn.Before(b.turn)
+	}
+	return a.record.Offset < b.record.Offset
+}
 
 // Push implements [heap.Interface].
 func (h *dueHeap) Push(x any) { *h = append(*h, x.(*job)) }

@@ -3,6 +3,7 @@ package webhooksink
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,6 +40,7 @@ func (p *plant) members(n int) {
 // TestMembersComeAndGo: nothing is lost and nothing is delivered twice, while
 // events come in all the time.
 func TestMembersComeAndGo(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const n, partitions = 3000, 6
 		p := newPlant(t, testkit.Virtual(t), partitions, destination("crm"))
@@ -81,6 +83,7 @@ func TestMembersComeAndGo(t *testing.T) {
 // revocation of its partition by far. The new owner has not finished the event,
 // so its offset must stand.
 func TestALateCompletionDoesNotCommitAPartitionOfAnother(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const partitions = 2
 		p := newPlant(t, testkit.Virtual(t), partitions, destination("crm"))
@@ -110,6 +113,7 @@ func TestALateCompletionDoesNotCommitAPartitionOfAnother(t *testing.T) {
 // TestALostSessionLosesNothing: the group forgets the member, which then has its
 // partitions taken away without being asked.
 func TestALostSessionLosesNothing(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const n = 500
 		p := newPlant(t, testkit.Virtual(t), 2, destination("crm"))
@@ -137,6 +141,7 @@ func TestALostSessionLosesNothing(t *testing.T) {
 // TestAPauseDoesNotOutliveARebalance: a destination with a long queue is paused
 // when its partitions move, and delivered to the end wherever they go.
 func TestAPauseDoesNotOutliveARebalance(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const n, partitions = 9000, 2
 		p := newPlant(t, testkit.Virtual(t), partitions, destination("crm"))
@@ -157,6 +162,7 @@ func TestAPauseDoesNotOutliveARebalance(t *testing.T) {
 // TestTwoSinksOfOneName: the second takes the first one's place, and the first
 // says why it ends.
 func TestTwoSinksOfOneName(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
 		l := newLedger(0)
@@ -174,5 +180,37 @@ func TestTwoSinksOfOneName(t *testing.T) {
 		p.produce("crm", "user", "m1")
 		testkit.Until(t, func() bool { return len(l.all()) == 1 }, "the second sink to deliver")
 		second.end()
+	})
+}
+
+// TestALossBreaksOffTheCommit: a commit is on its way when the group forgets the
+// member. It is not waited for, and not sent again.
+func TestALossBreaksOffTheCommit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t, testkit.Virtual(t, kfake.SleepOutOfOrder()), 1, destination("crm"))
+		fake := p.cluster.Fake
+		arrived, answer := make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		fake.ControlKey(int16(kmsg.OffsetCommit), func(kmsg.Request) (kmsg.Response, error, bool) {
+			once.Do(func() {
+				close(arrived)
+				fake.SleepControl(func() { <-answer })
+			})
+			return nil, nil, false
+		})
+		l := newLedger(0)
+		r := p.start(l.attempt).ready()
+		p.produce("crm", "user", "m1")
+		<-arrived
+		began := time.Now()
+		fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Heartbeat}, Group: Group, TopLevel: true, Err: kerr.UnknownMemberID})
+		testkit.Until(t, func() bool { return r.metric("commits_total", commitFailed) == 1 }, "the commit to fail")
+		if took := time.Since(began); took > heartbeatInterval+100*time.Millisecond {
+			t.Errorf("the commit went on for %s, expected it to end with the session", took)
+		}
+		close(answer)
+		testkit.Until(t, func() bool { return p.committed(0) == 1 }, "the new session to commit")
+		r.end()
 	})
 }

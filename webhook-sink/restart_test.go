@@ -6,7 +6,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/internal/workspace"
@@ -40,6 +43,7 @@ func spread(n int, partitions int32) []*kgo.Record {
 
 // TestAKillLosesNothing kills the sink at every stage of its work, five times.
 func TestAKillLosesNothing(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const n = 3000
 		p := newPlant(t, testkit.Virtual(t), 3, destination("crm"))
@@ -81,6 +85,7 @@ func distinct(all []string) int {
 
 // TestAKillRepeatsWhatWasNotCommitted: the test above would pass without a kill.
 func TestAKillRepeatsWhatWasNotCommitted(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
 		p.write(spread(20, 1)...)
@@ -128,6 +133,7 @@ func TestACleanStopRepeatsNothing(t *testing.T) {
 // TestAStopCutsWhatOutlastsItsTime: eight seconds are all a stop may take, and
 // what was cut is met again.
 func TestAStopCutsWhatOutlastsItsTime(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
 		p.produce("crm", "a", "hangs")
@@ -160,6 +166,7 @@ func TestAStopCutsWhatOutlastsItsTime(t *testing.T) {
 // user, whose events go one by one, and by the time of the stop two thousand of
 // others have overtaken them.
 func TestACleanStopRepeatsNothingOfWhatOvertookOthers(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const n = 4000
 		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
@@ -183,5 +190,78 @@ func TestACleanStopRepeatsNothingOfWhatOvertookOthers(t *testing.T) {
 		testkit.Until(t, func() bool { return distinct(l.all()) == n }, "all events to be delivered")
 		r.end()
 		l.once(t, ids("e", n))
+	})
+}
+
+// TestAKillRepeatsTheLastSecondAtMost: one event hangs the whole time, so nothing
+// behind it could be committed by an offset alone.
+func TestAKillRepeatsTheLastSecondAtMost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const n = 200
+		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
+		l := newLedger(10 * time.Millisecond)
+		receiver := func(ctx context.Context, dest *workspace.Destination, messageID string) outcome {
+			if messageID == "hangs" {
+				rest(ctx, time.Hour)
+				return outcome{verdict: abandoned}
+			}
+			return l.attempt(ctx, dest, messageID)
+		}
+		p.produce("crm", "h", "hangs")
+		r := p.start(receiver, static("one")).ready()
+		for _, record := range spread(n, 1) {
+			p.write(record)
+			time.Sleep(50 * time.Millisecond) // twenty a second
+		}
+		r.kill()
+		r = p.start(receiver, static("one")).ready()
+		time.Sleep(10 * time.Second)
+		r.kill()
+		if again := len(l.all()) - distinct(l.all()); distinct(l.all()) != n || again < 1 || again > 22 {
+			t.Errorf("%d events delivered, %d of them again; expected %d, and those of the last second again", distinct(l.all()), again, n)
+		}
+	})
+}
+
+// TestUnreadableProgressIsRepeated: when the broker does not say what was finished
+// beyond its offsets, that is delivered again, and nothing else is wrong.
+func TestUnreadableProgressIsRepeated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
+		l := newLedger(10 * time.Millisecond)
+		receiver := func(ctx context.Context, dest *workspace.Destination, messageID string) outcome {
+			if messageID == "hangs" && !rest(ctx, time.Hour) {
+				return outcome{verdict: abandoned}
+			}
+			return l.attempt(ctx, dest, messageID)
+		}
+		p.produce("crm", "h", "hangs")
+		p.produce("crm", "a", "overtakes")
+		r := p.start(receiver).ready()
+		testkit.Until(t, func() bool { return len(l.all()) == 1 }, "an event to overtake another")
+		r.end()
+		fault := p.cluster.Fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetFetch}, Group: Group, Err: kerr.GroupAuthorizationFailed})
+		r = p.start(receiver).ready()
+		testkit.Until(t, func() bool { return len(l.all()) == 2 }, "it to be delivered again")
+		r.end()
+		if fault.Hits() != 1 {
+			t.Errorf("%d requests failed, expected 1", fault.Hits())
+		}
+	})
+}
+
+// TestAStartAgainstABrokerThatRefuses: the topics can't be created at first.
+func TestAStartAgainstABrokerThatRefuses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
+		p.cluster.Fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.CreateTopics}, Err: kerr.PolicyViolation, Count: 3})
+		p.produce("crm", "user", "m1")
+		l := newLedger(0)
+		r := p.start(l.attempt)
+		testkit.Until(t, func() bool { return len(l.all()) == 1 }, "the event to be delivered")
+		r.end()
 	})
 }

@@ -63,8 +63,7 @@ func (s *session) run(ctx context.Context, changed <-chan struct{}) error {
 	own.Go(func() { s.commitLoop(ctx) })
 	err := s.consume(ctx)
 	cancel()
-	own.Wait()
-	s.stop(context.WithoutCancel(ctx))
+	s.stop(context.WithoutCancel(ctx), &own)
 	return err
 }
 
@@ -74,13 +73,14 @@ const leaveTime = time.Second
 
 // stop ends the session. Attempts in flight may end in peace; those that outlast
 // their time are cut, which finishes nothing: their records stay uncommitted and
-// are met again.
-func (s *session) stop(ctx context.Context) {
+// are met again. The session's own goroutines have been told to end.
+func (s *session) stop(ctx context.Context, own *sync.WaitGroup) {
 	if !within(s.cfg.Timeout+grace, s.dispatcher.stop()) {
 		s.log.Warn("stopped with attempts in flight, their events will be delivered again")
 	}
 	s.cut()
 	s.workers.Wait()
+	own.Wait()
 	ctx, cancel := context.WithTimeout(ctx, leaveTime)
 	defer cancel()
 	s.commit(ctx, nil)

@@ -104,7 +104,7 @@ func (c *capture) send(t *testing.T, api string) int {
 		fmt.Fprintf(&req, "%s: %s\r\n", c.RawHeaders[i], c.RawHeaders[i+1])
 	}
 	req.WriteString("\r\n" + c.Body)
-	if _, err := conn.Write(req.Bytes()); err != nil {
+	if _, err = conn.Write(req.Bytes()); err != nil {
 		t.Fatal(err)
 	}
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)

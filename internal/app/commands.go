@@ -33,12 +33,18 @@ func Apply(ctx context.Context, proc Process, file string, dryRun bool) error {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
 	topics := kafka.NewTopics(cl, proc.Config.Topics)
-	applier := console.Applier{Out: proc.Out, Kafka: opts, Ensure: topics.Ensure}
-	err = applier.Apply(ctx, file, dryRun)
-	if ctx.Err() != nil && err != nil {
-		return fmt.Errorf("brokers %v do not answer (KAFKA_BROKERS, or BROKER_ADDR of a running `anabranch run`): %w", brokers.Brokers, err)
+	applier := console.Applier{
+		Out:    proc.Out,
+		Kafka:  opts,
+		Ensure: topics.Ensure,
+		Await: func(ctx context.Context) error {
+			if err := kafka.Await(ctx, opts, brokers.Brokers, proc.Log); err != nil {
+				return fmt.Errorf("%w (set KAFKA_BROKERS, or BROKER_ADDR to that of a running `anabranch run`)", err)
+			}
+			return nil
+		},
 	}
-	return err
+	return applier.Apply(ctx, file, dryRun)
 }
 
 // Receive runs the webhook receiver by itself until ctx ends. An empty secret

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"regexp"
@@ -61,9 +62,7 @@ func environment(t *testing.T) map[string]string {
 // with returns a copy of env with further settings.
 func with(env map[string]string, settings ...string) map[string]string {
 	out := make(map[string]string, len(env)+len(settings)/2)
-	for k, v := range env {
-		out[k] = v
-	}
+	maps.Copy(out, env)
 	for i := 0; i < len(settings); i += 2 {
 		out[settings[i]] = settings[i+1]
 	}

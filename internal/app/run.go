@@ -37,12 +37,12 @@ func Run(ctx context.Context, target string, proc Process) (err error) {
 	if err != nil {
 		return err
 	}
-	p, err := newPlumbing(proc.Config, target, proc.Log)
+	p, err := newPlumbing(proc.Config, target, proc.Log) //nolint:contextcheck // the broker's life is that of its Run
 	if err != nil {
 		return err
 	}
 	defer p.close()
-	if err := proc.listen(ctx, target, p); err != nil {
+	if err = proc.listen(ctx, target, p); err != nil {
 		return p.fail(err)
 	}
 	stages, err := p.stages(target)

@@ -51,7 +51,7 @@ func parse(environment map[string]string) (Config, error) {
 			continue
 		}
 		alone := env.Options{Environment: map[string]string{v.name: value}}
-		if _, err := env.ParseAsWithOptions[Config](alone); err != nil {
+		if _, fault := env.ParseAsWithOptions[Config](alone); fault != nil {
 			faults = append(faults, fmt.Errorf("%s=%s: expected %s", v.name, value, expectation(v.kind)))
 		}
 	}

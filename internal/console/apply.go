@@ -13,8 +13,10 @@ import (
 
 // Applier applies a workspace file.
 type Applier struct {
-	Out    io.Writer
-	Kafka  []kgo.Opt
+	Out   io.Writer
+	Kafka []kgo.Opt
+	// Await returns once the brokers answer, and Ensure once topics exist.
+	Await  func(ctx context.Context) error
 	Ensure func(ctx context.Context, topics ...string) error
 }
 
@@ -28,6 +30,9 @@ func (a *Applier) Apply(ctx context.Context, file string, dryRun bool) error {
 	}
 	if dryRun {
 		return a.preview(ctx, file, next)
+	}
+	if err = a.Await(ctx); err != nil {
+		return err
 	}
 	publisher := workspace.Publisher{Kafka: a.Kafka, Ensure: a.Ensure}
 	changes, err := publisher.Apply(ctx, next)

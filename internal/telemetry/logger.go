@@ -17,7 +17,7 @@ func NewLogger(w io.Writer, level, format string, isTerminal bool) (*slog.Logger
 	if err != nil {
 		return nil, err
 	}
-	options := &slog.HandlerOptions{Level: least}
+	options := &slog.HandlerOptions{Level: least, ReplaceAttr: readable}
 	switch strings.ToLower(format) {
 	case "text":
 		return slog.New(slog.NewTextHandler(w, options)), nil
@@ -31,6 +31,15 @@ func NewLogger(w io.Writer, level, format string, isTerminal bool) (*slog.Logger
 	default:
 		return nil, fmt.Errorf("LOG_FORMAT=%s: expected text or json", format)
 	}
+}
+
+// readable writes a duration as "1.5s" where JSON would have a number of
+// nanoseconds, which nobody reads right.
+func readable(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }
 
 // parseLevel does not use [slog.Level.UnmarshalText], which takes "info+7" and offsets that nobody meant.

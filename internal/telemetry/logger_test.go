@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -102,5 +103,18 @@ func TestNewLoggerErrors(t *testing.T) {
 				t.Errorf("error = %v, want %s", err, test.want)
 			}
 		})
+	}
+}
+
+func TestDurationsAreReadable(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	log, err := telemetry.NewLogger(&out, "info", "json", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Info("done", "took", 1500*time.Millisecond)
+	if !strings.Contains(out.String(), `"took":"1.5s"`) {
+		t.Errorf("logged %s, want the duration as a person writes it", &out)
 	}
 }

@@ -41,7 +41,6 @@ type Follower struct {
 	metrics *followerMetrics
 	trouble reminder
 	ready   atomic.Bool
-	applied atomic.Bool
 }
 
 // NewFollower returns a follower, to be run once. The registerer must not know
@@ -64,10 +63,6 @@ func (f *Follower) Ready() error {
 	}
 	return nil
 }
-
-// Applied reports whether people have ever applied a workspace, even if
-// nothing of it is left. It is meaningful once the follower is ready.
-func (f *Follower) Applied() bool { return f.applied.Load() }
 
 // Run follows the topic until ctx ends and then returns nil. A topic that does
 // not exist yet is waited for. The only errors are unusable client options.
@@ -135,7 +130,6 @@ func (f *Follower) complain(ctx context.Context, err error) {
 func (f *Follower) enforce(t *tail) {
 	snapshot := t.snapshot()
 	f.set.Live.Store(snapshot)
-	f.applied.Store(t.applied)
 	f.ready.Store(true)
 	f.metrics.sources.Set(float64(len(snapshot.sources)))
 	f.metrics.destinations.Set(float64(len(snapshot.destinations)))

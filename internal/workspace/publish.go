@@ -34,9 +34,10 @@ type Publisher struct {
 	Ensure func(ctx context.Context, topics ...string) error
 }
 
-// Apply puts a workspace in force and returns what changed. It tries until ctx
-// ends; when it returns, readers see the new workspace. After an error it may be in force all the same, when the answer to the
-// commit was lost; applying it again is harmless.
+// Apply puts a workspace in force, visible to whoever reads from then on, and
+// returns what changed. It tries until ctx ends. After an error the workspace
+// may be in force all the same, when the answer to the commit was lost; applying
+// it again is harmless.
 func (p *Publisher) Apply(ctx context.Context, next *Snapshot) ([]Change, error) {
 	return p.publish(ctx, next, true)
 }
@@ -53,7 +54,7 @@ var errOvertaken = errors.New("another publisher was faster")
 
 func (p *Publisher) publish(ctx context.Context, next *Snapshot, byPeople bool) ([]Change, error) {
 	if err := p.Ensure(ctx, schemas.TopicWorkspace); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("publish workspace: %w", err)
 	}
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		changes, err := p.attempt(ctx, next, byPeople)

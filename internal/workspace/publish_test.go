@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -199,6 +200,30 @@ func TestApplyThatDiesHalfWay(t *testing.T) {
 		t.Errorf("Apply: %v", err)
 	}
 	equal(t, read(t, c).Snapshot, workspaceOf("a"))
+}
+
+// TestApplyReturnsWhenReadersSeeIt has the broker write the marker of the
+// commit late, as real ones do.
+func TestApplyReturnsWhenReadersSeeIt(t *testing.T) {
+	t.Parallel()
+	c := testkit.Fake(t)
+	p := publisher(t, c)
+	var committed, asked atomic.Int32
+	c.Fake.ControlKey(int16(kmsg.EndTxn), func(kmsg.Request) (kmsg.Response, error, bool) {
+		committed.Add(1)
+		return nil, nil, false
+	})
+	c.Fake.ControlKey(int16(kmsg.ListOffsets), func(request kmsg.Request) (kmsg.Response, error, bool) {
+		c.Fake.KeepControl()
+		if committed.Load() == 0 || asked.Add(1) > 3 {
+			return nil, nil, false
+		}
+		return endAt(request, 0), nil, true
+	})
+	apply(t, p, workspaceOf("a"))
+	if n := asked.Load(); n != 4 {
+		t.Errorf("it asked %d times whether readers see it, want 4", n)
+	}
 }
 
 func TestApplyReportsWhatBrokersRefuse(t *testing.T) {

@@ -56,19 +56,23 @@ func TestReadPastTheLastMarker(t *testing.T) {
 // with an offset that lies further by n.
 func endLater(c *testkit.Cluster, n int64) {
 	c.Fake.ControlKey(int16(kmsg.ListOffsets), func(request kmsg.Request) (kmsg.Response, error, bool) {
-		asked := request.(*kmsg.ListOffsetsRequest)
-		if asked.Topics[0].Partitions[0].Timestamp != -1 {
+		if request.(*kmsg.ListOffsetsRequest).Topics[0].Partitions[0].Timestamp != -1 {
 			c.Fake.KeepControl()
 			return nil, nil, false
 		}
-		response := asked.ResponseKind().(*kmsg.ListOffsetsResponse)
-		partition := kmsg.NewListOffsetsResponseTopicPartition()
-		partition.Offset = c.Fake.PartitionInfo(schemas.TopicWorkspace, 0).LastStableOffset + n
-		topic := kmsg.NewListOffsetsResponseTopic()
-		topic.Topic, topic.Partitions = schemas.TopicWorkspace, append(topic.Partitions, partition)
-		response.Topics = append(response.Topics, topic)
-		return response, nil, true
+		return endAt(request, c.Fake.PartitionInfo(schemas.TopicWorkspace, 0).LastStableOffset+n), nil, true
 	})
+}
+
+// endAt returns an answer to the question for the end of the topic.
+func endAt(request kmsg.Request, offset int64) *kmsg.ListOffsetsResponse {
+	response := request.ResponseKind().(*kmsg.ListOffsetsResponse)
+	partition := kmsg.NewListOffsetsResponseTopicPartition()
+	partition.Offset = offset
+	topic := kmsg.NewListOffsetsResponseTopic()
+	topic.Topic, topic.Partitions = schemas.TopicWorkspace, append(topic.Partitions, partition)
+	response.Topics = append(response.Topics, topic)
+	return response
 }
 
 func TestReadWithoutABroker(t *testing.T) {

@@ -15,8 +15,9 @@ import (
 
 const (
 	// abandonAfter bounds how long a publisher that died in the middle keeps
-	// what others publish after it from readers.
-	abandonAfter = 10 * time.Second
+	// others from publishing. Its transaction takes milliseconds, and commands
+	// give up after ten seconds.
+	abandonAfter = 5 * time.Second
 	endTimeout   = 5 * time.Second
 
 	readablePause = 10 * time.Millisecond

@@ -15,7 +15,6 @@ type Lanes[T any] struct {
 	// behind has an entry for every key that is ready or handed out: what waits
 	// for its turn behind that one. Most keys have nothing there.
 	behind map[string][]T
-	size   int
 }
 
 type keyed[T any] struct {
@@ -26,7 +25,6 @@ type keyed[T any] struct {
 // Push adds an item behind all others of its key. Items without a key have no
 // order: nothing ever waits for them, nor they for anything.
 func (l *Lanes[T]) Push(key string, item T) {
-	l.size++
 	if key != "" {
 		if waiting, busy := l.behind[key]; busy {
 			l.behind[key] = append(waiting, item)
@@ -50,7 +48,6 @@ func (l *Lanes[T]) Pop() (T, bool) {
 	first := l.ready[0]
 	l.ready[0] = keyed[T]{} // or the array would keep it alive
 	l.ready = l.ready[1:]
-	l.size--
 	return first.item, true
 }
 
@@ -73,26 +70,19 @@ func (l *Lanes[T]) Release(key string) {
 // Remove takes out all waiting items that drop chooses. Items handed out are not
 // asked about; their keys stay busy.
 func (l *Lanes[T]) Remove(drop func(T) bool) {
-	l.size = 0
 	for key, waiting := range l.behind {
 		l.behind[key] = slices.DeleteFunc(waiting, drop)
-		l.size += len(l.behind[key])
 	}
 	before := l.ready
 	l.ready = nil
 	for _, k := range before {
 		if drop(k.item) {
-			l.size -= min(1, len(l.behind[k.key]))
 			l.Release(k.key) // the next of this key takes its place
 			continue
 		}
 		l.ready = append(l.ready, k)
 	}
-	l.size += len(l.ready)
 }
 
 // Ready reports whether Pop has something to hand out.
 func (l *Lanes[T]) Ready() bool { return len(l.ready) > 0 }
-
-// Len returns how many items wait, those behind a busy key included.
-func (l *Lanes[T]) Len() int { return l.size }

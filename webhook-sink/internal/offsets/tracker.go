@@ -111,10 +111,6 @@ func (t *Tracker) Position() (offset int64, epoch int32) {
 	return t.last + 1, t.epoch
 }
 
-// Open returns how many records were begun and not yet cut off: the unfinished
-// ones, and the finished ones behind the first of those.
-func (t *Tracker) Open() int { return len(t.open) }
-
 // Done returns the records finished beyond Position: those that are open, and
 // those known from before that were not read again yet.
 func (t *Tracker) Done() Done {
