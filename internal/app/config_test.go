@@ -11,7 +11,7 @@ func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func TestDefaultsWork(t *testing.T) {
 	t.Parallel()
-	cfg, err := LoadConfig(nil)
+	cfg, err := LoadConfig(map[string]string{})
 	if err != nil {
 		t.Fatal(err)
 	}
