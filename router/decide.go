@@ -27,9 +27,9 @@ type decision struct {
 
 // decide appends to into what shall become of an event with the headers h:
 // one decision per destination that listens to its source, or a single
-// decision where there is none. It is the whole of the routing rule and has no
-// effect.
-func decide(into []decision, h *schemas.Headers, s *workspace.Snapshot, t topics) []decision {
+// decision where there is none. It is the whole of the routing rule; its result
+// depends on nothing but its arguments.
+func (f *filter) decide(into []decision, h *schemas.Headers, s *workspace.Snapshot, t topics) []decision {
 	if h.Source == "" {
 		return append(into, decision{result: dead, reason: schemas.ReasonRecordInvalid, detail: "header source is missing"})
 	}
@@ -45,7 +45,7 @@ func decide(into []decision, h *schemas.Headers, s *workspace.Snapshot, t topics
 		// them.
 		if n := d.IntegrationName(); n != name {
 			name = n
-			on, err = enabled(h.Integrations, name)
+			on, err = f.enabled(h.Integrations, name)
 		}
 		switch {
 		case err != nil:

@@ -62,7 +62,7 @@ func TestDecide(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, decide(nil, &c.headers, snapshot(), c.topics), compare); diff != "" {
+			if diff := cmp.Diff(c.want, new(filter).decide(nil, &c.headers, snapshot(), c.topics), compare); diff != "" {
 				t.Errorf("decide (-want +got):\n%s", diff)
 			}
 		})
@@ -71,7 +71,7 @@ func TestDecide(t *testing.T) {
 
 func TestDecideBuriesAnUnreadableMapOnce(t *testing.T) {
 	t.Parallel()
-	got := decide(nil, &schemas.Headers{Source: "web", Integrations: []byte(`{"All"`)}, snapshot(), topics{})
+	got := new(filter).decide(nil, &schemas.Headers{Source: "web", Integrations: []byte(`{"All"`)}, snapshot(), topics{})
 	if len(got) != 1 || got[0].result != dead || got[0].reason != schemas.ReasonRecordInvalid || got[0].detail == "" {
 		t.Errorf("decide = %+v, want one dead letter that says why, not one per destination", got)
 	}
@@ -79,10 +79,11 @@ func TestDecideBuriesAnUnreadableMapOnce(t *testing.T) {
 
 func BenchmarkDecide(b *testing.B) {
 	s, h := snapshot(), schemas.Headers{Source: "web", Integrations: []byte(`{"All":false,"Webhooks":true}`)}
+	var f filter
 	var into []decision
 	b.ReportAllocs()
 	for b.Loop() {
-		into = decide(into[:0], &h, s, topics{})
+		into = f.decide(into[:0], &h, s, topics{})
 	}
 	if len(into) != 2 || into[0].result != routed {
 		b.Fatalf("decide = %+v", into)

@@ -6,28 +6,33 @@ import (
 	"github.com/anabranch/anabranch/internal/stablejson"
 )
 
+// filter reads integrations maps. It is reused from event to event, by one
+// goroutine, because the reader's memory is larger than most maps.
+type filter struct {
+	reader stablejson.Reader
+	value  []byte
+}
+
 // enabled applies a call's integrations map to the destination name (spec.md,
 // "Selecting destinations"; the name in exact case): the destination's own key
 // decides when it is there, and only the boolean false disables. Else All, or
 // all, decides when it is a boolean. Else the destination is enabled, as it is
 // without a map. An error means that the header is no JSON object.
-func enabled(integrations []byte, name string) (bool, error) {
+func (f *filter) enabled(integrations []byte, name string) (bool, error) {
 	if len(integrations) == 0 {
 		return true, nil
 	}
 	var m verdicts
-	var r stablejson.Reader
-	r.Reset(integrations)
-	var value []byte
-	err := r.Members(func(key []byte) (err error) {
-		if value, err = r.Append(value[:0]); err != nil {
+	f.reader.Reset(integrations)
+	err := f.reader.Members(func(key []byte) (err error) {
+		if f.value, err = f.reader.Append(f.value[:0]); err != nil {
 			return err
 		}
-		m.note(string(key), name, value)
+		m.note(string(key), name, f.value)
 		return nil
 	})
 	if err == nil {
-		err = r.End()
+		err = f.reader.End()
 	}
 	if err != nil {
 		return false, fmt.Errorf("decode integrations: %w", err)

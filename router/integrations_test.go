@@ -42,7 +42,7 @@ func TestEnabled(t *testing.T) {
 		{`{"All":false,"Other":true}`, false, "somebody else's key"},
 		{`{"Web\u0068ooks":false}`, false, "an escape is the letter it stands for"},
 	} {
-		got, err := enabled([]byte(c.integrations), "Webhooks")
+		got, err := new(filter).enabled([]byte(c.integrations), "Webhooks")
 		if err != nil || got != c.want {
 			t.Errorf("enabled(%s) = %v, %v, want %v: %s", c.integrations, got, err, c.want, c.why)
 		}
@@ -52,7 +52,7 @@ func TestEnabled(t *testing.T) {
 func TestEnabledRefusesWhatIsNoMap(t *testing.T) {
 	t.Parallel()
 	for _, integrations := range []string{`[]`, `true`, `"All"`, `null`, `{`, `{"All":}`, `{} {}`, `{"All":false`} {
-		if on, err := enabled([]byte(integrations), "Webhooks"); err == nil {
+		if on, err := new(filter).enabled([]byte(integrations), "Webhooks"); err == nil {
 			t.Errorf("enabled(%s) = %v, want an error", integrations, on)
 		}
 	}
@@ -72,7 +72,7 @@ func FuzzEnabled(f *testing.F) {
 		if _, collides := map[string]bool{"All": true, "all": true}[name]; collides {
 			return
 		}
-		got, err := enabled(integrations, name)
+		got, err := new(filter).enabled(integrations, name)
 		if err != nil {
 			t.Skip("deeper than the cap")
 		}
@@ -96,9 +96,10 @@ func oracle(m map[string]any, name string) bool {
 
 func BenchmarkEnabled(b *testing.B) {
 	integrations := []byte(`{"All":false,"Amplitude":{"session_id":1700000000000},"Webhooks":true}`)
+	var f filter
 	b.ReportAllocs()
 	for b.Loop() {
-		if on, err := enabled(integrations, "Webhooks"); !on || err != nil {
+		if on, err := f.enabled(integrations, "Webhooks"); !on || err != nil {
 			b.Fatal(on, err)
 		}
 	}

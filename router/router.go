@@ -22,9 +22,10 @@ type Router struct {
 	metrics *metrics
 	source  string
 
-	plan  *plan
-	ready atomic.Bool
-	fence fence
+	plan   *plan
+	filter filter
+	ready  atomic.Bool
+	fence  fence
 	// refused holds what aborted a transaction by its size, so that it does not
 	// abort the next one.
 	refused map[refusal]bool

@@ -30,29 +30,29 @@ type bench struct {
 	log    *bytes.Buffer
 }
 
-func newBench(t *testing.T, c *testkit.Cluster) *bench {
-	t.Helper()
-	b := &bench{Cluster: c, client: c.Client(t), live: workspace.NewLive(snapshot()), log: new(bytes.Buffer)}
+func newBench(tb testing.TB, c *testkit.Cluster) *bench {
+	tb.Helper()
+	b := &bench{Cluster: c, client: c.Client(tb), live: workspace.NewLive(snapshot()), log: new(bytes.Buffer)}
 	b.topics = kafka.NewTopics(b.client, topicConfig)
 	names := []string{schemas.TopicRawEvents, schemas.TopicDeadLetters}
 	for _, d := range b.live.Load().Destinations() {
 		names = append(names, schemas.DeliverTopic(d.ID))
 	}
-	if err := b.topics.Ensure(t.Context(), names...); err != nil {
-		t.Fatal(err)
+	if err := b.topics.Ensure(tb.Context(), names...); err != nil {
+		tb.Fatal(err)
 	}
 	return b
 }
 
 // router returns a router that is not running yet.
-func (b *bench) router(t *testing.T) *Router {
-	t.Helper()
+func (b *bench) router(tb testing.TB) *Router {
+	tb.Helper()
 	options, err := kafka.Config{Brokers: b.Addrs}.Options(slog.New(slog.DiscardHandler))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	r, err := New(Config{MaxRecords: 500, TransactionTimeout: 10 * time.Second}, Settings{
-		Logger:          slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Logger:          slog.New(slog.NewTextHandler(tb.Output(), nil)),
 		Registerer:      prometheus.NewRegistry(),
 		Workspace:       b.live,
 		Kafka:           options,
@@ -60,15 +60,15 @@ func (b *bench) router(t *testing.T) *Router {
 		TransactionalID: "anabranch-router-a",
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return r
 }
 
 // start runs the router; the returned function stops it in the orderly way.
-func start(t *testing.T, r *Router) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
+func start(tb testing.TB, r *Router) (stop func()) {
+	tb.Helper()
+	ctx, cancel := context.WithCancel(tb.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
 	stopped := false
@@ -79,18 +79,18 @@ func start(t *testing.T, r *Router) (stop func()) {
 		stopped = true
 		cancel()
 		if err := <-done; err != nil {
-			t.Errorf("Run returned %v after an orderly stop", err)
+			tb.Errorf("Run returned %v after an orderly stop", err)
 		}
 	}
-	t.Cleanup(stop)
+	tb.Cleanup(stop)
 	return stop
 }
 
 // send produces events to raw-events as ingest does.
-func (b *bench) send(t *testing.T, events ...*kgo.Record) {
-	t.Helper()
-	if err := b.client.ProduceSync(t.Context(), events...).FirstErr(); err != nil {
-		t.Fatal(err)
+func (b *bench) send(tb testing.TB, events ...*kgo.Record) {
+	tb.Helper()
+	if err := b.client.ProduceSync(tb.Context(), events...).FirstErr(); err != nil {
+		tb.Fatal(err)
 	}
 }
 

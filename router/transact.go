@@ -87,7 +87,7 @@ func (r *Router) route(ctx context.Context, b *batch, rec *kgo.Record) {
 	if err != nil {
 		b.decisions = append(b.decisions, decision{result: dead, reason: schemas.ReasonRecordInvalid, detail: err.Error()})
 	} else {
-		b.decisions = decide(b.decisions, &h, r.plan.workspace, r.plan.topics)
+		b.decisions = r.filter.decide(b.decisions, &h, r.plan.workspace, r.plan.topics)
 	}
 	for i := range b.decisions[n:] {
 		d := &b.decisions[n+i]
