@@ -46,24 +46,15 @@ func (s *session) commitLoop(ctx context.Context) {
 func (s *session) commit(ctx context.Context, of map[string][]int32) {
 	s.committing.Lock()
 	defer s.committing.Unlock()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	// Before the watermarks are read: a loss before this line takes its
-	// partitions out of what is read, a loss after it finds what to cancel.
-	s.committer.Store(&cancel)
-	defer s.committer.Store(nil)
-
 	marks := s.dispatcher.watermarks(of)
 	if len(marks) == 0 {
 		return
 	}
 	err := s.send(ctx, marks)
 	if errors.Is(err, kerr.OffsetMetadataTooLarge) {
-		s.log.Warn("the brokers take less metadata with a commit than usual: a stop will repeat some events; raise offset.metadata.max.bytes",
+		s.bare = true
+		s.log.Warn("the brokers take less metadata with a commit than usual, so a stop will repeat some events: raise offset.metadata.max.bytes",
 			"needed", offsets.MaxEncoded)
-		for i := range marks {
-			marks[i].done = ""
-		}
 		err = s.send(ctx, marks)
 	}
 	if err != nil {
@@ -84,9 +75,17 @@ func (s *session) send(ctx context.Context, marks []watermark) error {
 			positions[topic] = make(map[int32]kgo.EpochOffset)
 		}
 		positions[topic][w.part.num] = w.at
-		done[w.part.place] = w.done
+		if !s.bare {
+			done[w.part.place] = w.done
+		}
 	}
 	ctx = kgo.PreCommitFnContext(ctx, func(req *kmsg.OffsetCommitRequest) error {
+		// The client has put its generation into the request by now. A session lost
+		// before that has taken its partitions out of the dispatcher; one lost later
+		// leaves a generation behind that the broker refuses.
+		if !s.dispatcher.holds(marks) {
+			return errLost
+		}
 		describe(req, done)
 		return nil
 	})
@@ -99,6 +98,8 @@ func (s *session) send(ctx context.Context, marks []watermark) error {
 	})
 	return failed
 }
+
+var errLost = errors.New("partitions were lost before their offsets could be committed")
 
 // describe puts what is finished beyond each offset into a commit's metadata.
 func describe(req *kmsg.OffsetCommitRequest, done map[place]string) {
@@ -120,11 +121,4 @@ func firstError(resp *kmsg.OffsetCommitResponse) error {
 		}
 	}
 	return nil
-}
-
-// breakOffCommit ends a commit that is on its way, if one is.
-func (s *session) breakOffCommit() {
-	if cancel := s.committer.Load(); cancel != nil {
-		(*cancel)()
-	}
 }

@@ -233,36 +233,6 @@ func (d *dispatcher) stop() <-chan struct{} {
 	return d.idle
 }
 
-// watermarks returns what is finished and not committed, of the named partitions
-// or, for nil, of all that are ours.
-func (d *dispatcher) watermarks(of map[string][]int32) []watermark {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	var all []watermark
-	note := func(p *partition) {
-		if w, dirty := p.watermark(); dirty {
-			all = append(all, w)
-		}
-	}
-	if of == nil {
-		for _, p := range d.parts {
-			note(p)
-		}
-		return all
-	}
-	d.each(of, note)
-	return all
-}
-
-// committed notes that watermarks were committed.
-func (d *dispatcher) committed(all []watermark) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for i := range all {
-		all[i].noteCommitted()
-	}
-}
-
 // each calls f for the named partitions that are ours.
 func (d *dispatcher) each(of map[string][]int32, f func(*partition)) {
 	for topic, nums := range of {

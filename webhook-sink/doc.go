@@ -19,9 +19,11 @@
 //	subscribe             which topics are consumed
 //	consume, gate         the fetch loop, and how a rebalance waits for it
 //	group, assignment     partitions come and go
-//	commit, resume        what is finished, to the broker and back
+//	watermark             how far a partition is finished
+//	commit, resume        the same to the broker, and back
 //	dispatch, queue       first attempts, their slots and shares
-//	partition, park       one assigned partition; retries until they are due
+//	partition             one assigned partition
+//	park, dueheap         retries until they are due
 //	work, settle          one record from attempt to acknowledgement
 //	fate, schedule        what is decided, without effects
 //	attempt, outcome      one attempt at one destination

@@ -47,10 +47,8 @@ func (s *session) revoked(ctx context.Context, _ *kgo.Client, gone map[string][]
 
 // lost is called when the group has already given our partitions to others (our
 // session ended without us): to commit now could take back what they committed.
-// A commit on its way is broken off for the same reason.
 func (s *session) lost(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
 	s.gate.pass()
 	s.joined.Store(false)
 	s.dispatcher.forget(gone)
-	s.breakOffCommit()
 }

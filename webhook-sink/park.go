@@ -86,6 +86,8 @@ func (d *dispatcher) meet(j *job, now time.Time) {
 	// partition's account: a destination that hangs must not pause it for others.
 	d.unpark(j)
 	d.begin(j)
-	d.metrics.lateness.Observe(-left.Seconds())
+	if !j.headers.Due.IsZero() {
+		d.metrics.lateness.Observe(-left.Seconds())
+	}
 	d.start(j)
 }

@@ -1,10 +1,7 @@
 package webhooksink
 
 import (
-	"container/heap"
 	"time"
-
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
@@ -64,35 +61,6 @@ func (p *partition) accept(j *job) bool {
 	return begun == offsets.Fresh
 }
 
-// watermark is how far a partition is finished: what is committed for it.
-type watermark struct {
-	part     *partition
-	tracker  *offsets.Tracker
-	revision uint64
-	at       kgo.EpochOffset
-	done     string // the records finished beyond at, as metadata of the commit
-}
-
-// watermark returns what is to be committed; false when the broker knows it.
-func (p *partition) watermark() (watermark, bool) {
-	revision := p.tracker.Revision()
-	if revision == p.committed {
-		return watermark{}, false
-	}
-	offset, epoch := p.tracker.Position()
-	return watermark{
-		part: p, tracker: p.tracker, revision: revision,
-		at: kgo.EpochOffset{Epoch: epoch, Offset: offset}, done: p.tracker.Done().Encode(offset),
-	}, true
-}
-
-// noteCommitted notes that a watermark was committed.
-func (w *watermark) noteCommitted() {
-	if w.part.tracker == w.tracker {
-		w.part.committed = w.revision
-	}
-}
-
 // ended notes that a job is no longer worked on.
 func (p *partition) ended() {
 	p.running--
@@ -116,43 +84,4 @@ func (p *partition) signal() {
 	if p.closing && p.running == 0 {
 		close(p.idle)
 	}
-}
-
-// dueHeap orders retries by when they are to be looked at.
-type dueHeap []*job
-
-func (h *dueHeap) Len() int      { return len(*h) }
-func (h *dueHeap) Swap(i, j int) { (*h)[i], (*h)[j] = (*h)[j], (*h)[i] }
-
-// Less orders those of one millisecond as they were written.
-func (h *dueHeap) Less(i, j int) bool {
-	a, b := (*h)[i], (*h)[j]
-	if !a.turn.Equal(b.turn) {
-		return a.turn.Before(b.turn)
-	}
-	return a.record.Offset < b.record.Offset
-}
-
-// Push implements [heap.Interface].
-func (h *dueHeap) Push(x any) { *h = append(*h, x.(*job)) }
-
-// Pop implements [heap.Interface].
-func (h *dueHeap) Pop() any {
-	last := len(*h) - 1
-	j := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	return j
-}
-
-func (h *dueHeap) add(j *job) { heap.Push(h, j) }
-
-// due takes out the first job when its turn has come, else returns nil.
-func (h *dueHeap) due(now time.Time) *job {
-	if len(*h) == 0 || (*h)[0].turn.After(now) {
-		return nil
-	}
-	j := (*h)[0]
-	heap.Pop(h)
-	return j
 }

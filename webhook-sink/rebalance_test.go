@@ -2,18 +2,22 @@ package webhooksink
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"sync"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
 )
 
 // members waits until the group is stable with n members that have partitions.
@@ -183,34 +187,43 @@ func TestTwoSinksOfOneName(t *testing.T) {
 	})
 }
 
-// TestALossBreaksOffTheCommit: a commit is on its way when the group forgets the
-// member. It is not waited for, and not sent again.
-func TestALossBreaksOffTheCommit(t *testing.T) {
+// TestACommitThatWasOvertakenByALossIsNotSent: the watermarks were read, and
+// before they could be sent the partition was lost and came back.
+func TestACommitThatWasOvertakenByALossIsNotSent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newPlant(t, testkit.Virtual(t, kfake.SleepOutOfOrder()), 1, destination("crm"))
-		fake := p.cluster.Fake
-		arrived, answer := make(chan struct{}), make(chan struct{})
-		var once sync.Once
-		fake.ControlKey(int16(kmsg.OffsetCommit), func(kmsg.Request) (kmsg.Response, error, bool) {
-			once.Do(func() {
-				close(arrived)
-				fake.SleepControl(func() { <-answer })
-			})
-			return nil, nil, false
+		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		sink, err := New(testConfig(), Settings{
+			Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+			Workspace: p.live, Kafka: p.cluster.Options(), Topics: p.topics,
 		})
-		l := newLedger(0)
-		r := p.start(l.attempt).ready()
-		p.produce("crm", "user", "m1")
-		<-arrived
-		began := time.Now()
-		fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Heartbeat}, Group: Group, TopLevel: true, Err: kerr.UnknownMemberID})
-		testkit.Until(t, func() bool { return r.metric("commits_total", commitFailed) == 1 }, "the commit to fail")
-		if took := time.Since(began); took > heartbeatInterval+100*time.Millisecond {
-			t.Errorf("the commit went on for %s, expected it to end with the session", took)
+		if err != nil {
+			t.Fatal(err)
 		}
-		close(answer)
-		testkit.Until(t, func() bool { return p.committed(0) == 1 }, "the new session to commit")
-		r.end()
+		sub, err := sink.subscribe(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := newSession(ctx, sink, sub)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error)
+		go func() { ended <- s.run(ctx, p.live.Changed()) }()
+		p.members(1)
+		one := map[string][]int32{"deliver.crm": {0}}
+		stale := newPartition(place{"deliver.crm", 0}, offsets.Done{})
+		s.dispatcher.forget(one)
+		s.dispatcher.assign(one, nil)
+		if err := s.send(ctx, []watermark{{part: stale, at: kgo.EpochOffset{Offset: 7}}}); !errors.Is(err, errLost) {
+			t.Errorf("send = %v, expected the commit to be held back", err)
+		}
+		if got := p.committed(0); got != 0 {
+			t.Errorf("committed %d, expected nothing", got)
+		}
+		cancel()
+		<-ended
 	})
 }

@@ -198,7 +198,7 @@ func TestACleanStopRepeatsNothingOfWhatOvertookOthers(t *testing.T) {
 func TestAKillRepeatsTheLastSecondAtMost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const n = 200
+		const n = 190
 		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
 		l := newLedger(10 * time.Millisecond)
 		receiver := func(ctx context.Context, dest *workspace.Destination, messageID string) outcome {

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -27,7 +26,7 @@ type session struct {
 	cut context.CancelFunc
 
 	committing sync.Mutex
-	committer  atomic.Pointer[context.CancelFunc] // ends the commit on its way
+	bare       bool // commits carry no metadata, since the brokers do not take as much
 }
 
 func newSession(ctx context.Context, sink *Sink, sub *subscription) (*session, error) {
