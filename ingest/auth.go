@@ -28,20 +28,12 @@ func basicKey(header string) (key string, given bool) {
 	return user, user != ""
 }
 
-// queryKey returns the write key of the query, which is where a beacon has to
-// put it; empty when there is none.
-func queryKey(r *http.Request) string {
-	if r.URL.RawQuery == "" {
-		return ""
+// keyOf returns the write key of a request whose Authorization header has no
+// say: the body's, else the query's, which is where a beacon has to put it
+// (protocol, 3); empty when there is none.
+func keyOf(r *http.Request, body string) string {
+	if body != "" || r.URL.RawQuery == "" {
+		return body
 	}
 	return r.URL.Query().Get("writeKey")
-}
-
-// writeKey returns the write key of a request whose Authorization header has no
-// say and whose body was parsed: the body's, else the query's (protocol, 3).
-func (d *decoder) writeKey(r *http.Request) string {
-	if d.batch.writeKey != "" {
-		return d.batch.writeKey
-	}
-	return queryKey(r)
 }

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/anabranch/anabranch/ingest/internal/decode"
+	"github.com/anabranch/anabranch/ingest/internal/store"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -15,7 +18,7 @@ func benchEvent(user int) string {
 }
 
 func BenchmarkDecodeSingle(b *testing.B) {
-	benchDecode(b, endpoint{schemas.TypeTrack, schemas.MaxCallBytes}, benchEvent(1), 1)
+	benchDecode(b, schemas.TypeTrack, benchEvent(1), 1)
 }
 
 func BenchmarkDecodeBatch20(b *testing.B) {
@@ -23,29 +26,29 @@ func BenchmarkDecodeBatch20(b *testing.B) {
 	for i := range events {
 		events[i] = benchEvent(i)
 	}
-	body := `{"batch":[` + strings.Join(events, ",") + `],"sentAt":"2026-11-21T01:04:29.622Z"}`
-	benchDecode(b, endpoint{limit: schemas.MaxBatchBytes}, body, len(events))
+	benchDecode(b, "", `{"batch":[`+strings.Join(events, ",")+`],"sentAt":"2026-11-21T01:04:29.622Z"}`, len(events))
 }
 
 // benchDecode measures all that is done to a body between the socket and the
 // client's buffer.
-func benchDecode(b *testing.B, e endpoint, text string, events int) {
+func benchDecode(b *testing.B, path schemas.Type, text string, events int) {
 	b.Helper()
-	body := []byte(text)
-	d := new(decoder)
+	body, at := []byte(text), time.UnixMilli(1_795_223_069_999)
+	d := new(decode.Decoder)
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := d.parse(e, body); err != nil {
+		if err := d.Parse(body, path); err != nil {
 			b.Fatal(err)
 		}
-		req := &request{source: "website", call: e.call, receivedAt: 1_795_223_069_999}
-		if rejected, err := d.accept(e, req); err != nil || rejected != nil {
+		if rejected, err := d.Accept(at); err != nil || rejected != nil {
 			b.Fatal(rejected, err)
 		}
-		if records, _ := d.records(req); len(records) != events {
-			b.Fatal(len(records))
+		accepted := d.Events()
+		if accepted.Len() != events {
+			b.Fatal(accepted.Len())
 		}
+		_ = store.NewBatch("website", accepted)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*events), "ns/event")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/ingest/internal/decode"
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
@@ -26,7 +27,7 @@ type Config struct {
 
 // minBuffered is the least room that any batch fits into: what its calls may
 // grow to, and their headers.
-const minBuffered = 2 * maxRequestBytes
+const minBuffered = 2 * decode.MaxRequestBytes
 
 // Validate reports every setting that cannot work.
 func (c Config) Validate() error {

@@ -2,20 +2,18 @@
 // collection protocol that the SDKs speak, makes each call a record of
 // raw-events, and answers only after the brokers have acknowledged it.
 //
-// A request goes through six steps, one file or two each:
+// A request goes through five steps:
 //
 //   - route.go, body.go: which endpoint, and the body, read up to its limit;
 //   - auth.go: the write key, from wherever the SDK puts it;
-//   - decode.go, deep.go: the body is walked, once, and taken apart into calls;
-//   - event.go, press.go with id.go, merge.go, clock.go, timestamp.go: each call
-//     is judged and completed on its own (ids made strings, the client's clock
-//     corrected, the batch's context merged) and its one canonical form written;
-//   - records.go, room.go, produce.go: all records of the request are handed to
-//     the client, or none, and waited for together.
+//   - internal/decode, with internal/timestamp: the body is taken apart into
+//     calls, and each that is good becomes an event in its one canonical form;
+//   - internal/store: the events of the request are handed to the Kafka client,
+//     all or none, and waited for together;
+//   - internal/answer: the result is put into words.
 //
-// handler.go leads through them and answer.go puts the result into words.
-// probe.go and link.go know whether the brokers answer, so that a request need
-// not wait to find out.
+// handler.go leads through them; metrics.go counts and refusals.go logs what came
+// of each request.
 //
 // What is guaranteed: 200 means that every call that is not named in the answer
 // is stored on all in-sync replicas; 503 claims nothing, and the SDK sends the

@@ -2,20 +2,18 @@ package ingest
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
+	"github.com/anabranch/anabranch/ingest/internal/store"
 	"github.com/anabranch/anabranch/internal/service"
 )
 
 // Ingest is the stage. It is made by New and runs once.
 type Ingest struct {
-	log      *slog.Logger
-	producer *producer
-	prober   *prober
-	handler  *handler
-	server   *service.HTTPServer
+	store   *store.Store
+	handler *handler
+	server  *service.HTTPServer
 }
 
 // New binds INGEST_ADDR and returns a stage that has not yet spoken to a
@@ -25,20 +23,27 @@ func New(cfg Config, set Settings) (*Ingest, error) {
 		return nil, err
 	}
 	m := newMetrics(set.Registerer)
-	p, err := newProducer(cfg, set, m.latency)
+	records, err := store.New(store.Options{
+		Logger:     set.Logger,
+		Latency:    m.latency,
+		Kafka:      set.Kafka,
+		Topics:     set.Topics,
+		Timeout:    cfg.ProduceTimeout,
+		Linger:     cfg.Linger,
+		MaxRecords: cfg.MaxBufferedRecords,
+		MaxBytes:   cfg.MaxBufferedBytes,
+	})
 	if err != nil {
 		return nil, err
 	}
 	listener, err := service.Listen(context.Background(), "INGEST_ADDR", cfg.Addr)
 	if err != nil {
-		p.client.Close()
+		records.Close(context.Background())
 		return nil, err
 	}
 	in := &Ingest{
-		log:      set.Logger,
-		producer: p,
-		prober:   &prober{producer: p, topics: set.Topics, log: set.Logger},
-		handler:  newHandler(set.Workspace, p, m, &refusalLog{log: set.Logger, now: time.Now}),
+		store:   records,
+		handler: newHandler(set.Workspace, records, m, &refusalLog{log: set.Logger, now: time.Now}),
 	}
 	in.server = service.NewHTTPServer(in.Name(), listener, in.handler, set.Logger)
 	in.server.WriteTimeout = answerTimeout + cfg.ProduceTimeout
@@ -57,34 +62,18 @@ func (in *Ingest) Addr() string { return in.server.Addr() }
 
 // Ready returns nil while the brokers answer and raw-events exists: a call sent
 // now is taken in.
-func (in *Ingest) Ready() error {
-	_, err := in.producer.link.open()
-	return err
-}
-
-// flushTimeout bounds the last try for what requests that were answered 503
-// have left behind.
-const flushTimeout = 2 * time.Second
+func (in *Ingest) Ready() error { return in.store.Ready() }
 
 // Run serves until ctx ends. Requests in hand are then finished, for as long as
 // the server's grace lasts, before the client is flushed and closed.
 func (in *Ingest) Run(ctx context.Context) error {
 	// The requests in hand need to know of an outage too.
-	probing, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var prober sync.WaitGroup
-	prober.Go(func() { in.prober.run(probing) })
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var watch sync.WaitGroup
+	watch.Go(func() { in.store.Watch(watching) })
 	err := in.server.Run(ctx)
 	stop()
-	prober.Wait()
-	in.close(context.WithoutCancel(ctx))
+	watch.Wait()
+	in.store.Close(context.WithoutCancel(ctx))
 	return err
-}
-
-func (in *Ingest) close(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
-	defer cancel()
-	if err := in.producer.client.Flush(ctx); err != nil {
-		in.log.Warn("events left in the client are given up; their requests were answered 503", "error", err)
-	}
-	in.producer.client.Close()
 }

@@ -108,6 +108,7 @@ func TestALargestRecordIsStored(t *testing.T) {
 		context := strings.TrimSuffix(strings.Repeat("1e20,", numbers), ",")
 		return `{"batch":[` + fmt.Sprintf(call, strings.Repeat("x", 32_000)) + `],"context":{"a":[` + context + `]}}`
 	}
+	const maxRecordBytes = 900 << 10
 	const most = (maxRecordBytes - 2*32_000 - 400) / 22
 	if got := s.post(t, "/v1/batch", body(most)); got.body != success {
 		t.Errorf("just below the bound: got %d %s", got.status, got.body)

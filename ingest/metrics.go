@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/anabranch/anabranch/ingest/internal/answer"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -57,25 +58,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	for _, code := range schemas.Codes() {
 		m.rejections.WithLabelValues(string(code))
 	}
-	for _, status := range statuses() {
+	for _, status := range answer.Statuses() {
 		m.requests[status] = requests.WithLabelValues(strconv.Itoa(status))
 	}
 	return m
-}
-
-// statuses are all that an answer may have.
-func statuses() []int {
-	return []int{
-		http.StatusOK,
-		http.StatusBadRequest,
-		http.StatusUnauthorized,
-		http.StatusNotFound,
-		http.StatusMethodNotAllowed,
-		http.StatusRequestTimeout,
-		http.StatusRequestEntityTooLarge,
-		http.StatusUnsupportedMediaType,
-		http.StatusServiceUnavailable,
-	}
 }
 
 // count counts one request. The events of a 503 come again: what else is to be
@@ -93,8 +79,8 @@ func (m *metrics) count(o *outcome) {
 	switch {
 	case o.problem == nil:
 		m.accepted.Add(float64(o.events))
-	case len(o.rejected) == 0 && slices.Contains(schemas.Codes(), o.problem.code):
-		m.reject(o.problem.code)
+	case len(o.rejected) == 0 && slices.Contains(schemas.Codes(), o.problem.Code):
+		m.reject(o.problem.Code)
 	}
 }
 

@@ -7,6 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/testkit"
 )
@@ -56,7 +59,7 @@ func TestSeriesExistBeforeTheFirstEvent(t *testing.T) {
 // TestCountersAddUp sends one request of each kind and compares everything that
 // was counted.
 func TestCountersAddUp(t *testing.T) {
-	s := start(t, testkit.Brokers(t))
+	s := start(t, testkit.Fake(t))
 	for _, r := range []struct {
 		path, body string
 		options    []func(*http.Request)
@@ -77,7 +80,7 @@ func TestCountersAddUp(t *testing.T) {
 	} {
 		s.post(t, r.path, r.body, r.options...)
 	}
-	s.producer.room.records = 0
+	s.cluster.Fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.TopicAuthorizationFailed})
 	s.post(t, "/v1/batch", identities(3))
 
 	want := map[string]float64{

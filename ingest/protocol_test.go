@@ -182,3 +182,13 @@ func TestAnyContentTypeIsJSON(t *testing.T) {
 	}
 	exchangeAll(t, cases)
 }
+
+func TestABatchWithoutAGoodCall(t *testing.T) {
+	const first, second = `track: found nothing for event, expected its name`, `the call is not a JSON object`
+	exchangeAll(t, []exchange{{
+		name: "two bad calls", path: "/v1/import", body: `{"batch":[{"type":"track","userId":"u","messageId":"a\"b"},7]}`, status: 400,
+		answer: `{"success":false,"code":"event_not_defined","message":"` + first + `","error":"` + first + `","rejected":[` +
+			`{"index":0,"messageId":"a\"b","code":"event_not_defined","message":"` + first + `"},` +
+			`{"index":1,"messageId":"","code":"invalid_json","message":"` + second + `"}]}`,
+	}})
+}

@@ -47,14 +47,14 @@ func (l *refusalLog) write(ctx context.Context, peer string, o *outcome) {
 		slog.String("hint", hint),
 	}
 	if p := o.problem; p != nil {
-		attrs = append(attrs, slog.String("code", string(p.code)), slog.String("problem", p.message))
-		if p.cause != nil {
-			attrs = append(attrs, slog.String("error", p.cause.Error()))
+		attrs = append(attrs, slog.String("code", string(p.Code)), slog.String("problem", p.Message))
+		if p.Cause != nil {
+			attrs = append(attrs, slog.String("error", p.Cause.Error()))
 		}
 	}
 	if len(o.rejected) > 0 {
 		first := o.rejected[0]
-		attrs = append(attrs, slog.Int("first_index", first.index), slog.String("first_code", string(first.Code)), slog.String("first_problem", first.Message))
+		attrs = append(attrs, slog.Int("first_index", first.Index), slog.String("first_code", string(first.Code)), slog.String("first_problem", first.Message))
 	}
 	if suppressed > 0 {
 		attrs = append(attrs, slog.Int("suppressed", suppressed))
@@ -100,7 +100,7 @@ func hintFor(o *outcome) string {
 func hintForCode(o *outcome) string {
 	code := schemas.Code("")
 	if o.problem != nil {
-		code = o.problem.code
+		code = o.problem.Code
 	} else if len(o.rejected) > 0 {
 		code = o.rejected[0].Code
 	}

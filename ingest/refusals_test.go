@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/anabranch/anabranch/ingest/internal/answer"
+	"github.com/anabranch/anabranch/ingest/internal/decode"
 	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -29,30 +31,30 @@ func newRefusalLog(now func() time.Time) (*refusalLog, *bytes.Buffer) {
 }
 
 func TestRefusalLines(t *testing.T) {
-	bad := refusal{1, "m", schemas.Violation{Code: schemas.CodeTypeUnknown, Message: "found no type"}}
+	bad := decode.Refusal{Index: 1, MessageID: "m", Violation: schemas.Violation{Code: schemas.CodeTypeUnknown, Message: "found no type"}}
 	for name, c := range map[string]struct {
 		outcome outcome
 		want    string
 	}{
 		"all accepted": {outcome{events: 3, source: "s"}, ""},
 		"some refused": {
-			outcome{events: 2, source: "s", rejected: []refusal{bad}},
+			outcome{events: 2, source: "s", rejected: []decode.Refusal{bad}},
 			`level=WARN msg="request refused" status=200 source=s events=2 rejected=1 peer=peer hint="correct the client; the event is lost" first_index=1 first_code=type_unknown first_problem="found no type"` + "\n",
 		},
 		"no key": {
-			outcome{problem: problemOf(errWriteKey())},
+			outcome{problem: answer.WrongKey()},
 			`level=INFO msg="request refused" status=401 source="" events=0 rejected=0 peer=peer hint="compare the client's write key with the sources of the workspace" code=invalid_write_key problem="the write key is missing, unknown or disabled"` + "\n",
 		},
 		"not stored": {
-			outcome{problem: problemOf(errors.New("no leader")), events: 2, source: "s"},
+			outcome{problem: answer.Of(errors.New("no leader")), events: 2, source: "s"},
 			`level=WARN msg="request refused" status=503 source=s events=2 rejected=0 peer=peer hint="the client sends the request again; see KAFKA_BROKERS and the brokers' logs" code=unavailable problem="the request was not stored: send it again" error="no leader"` + "\n",
 		},
 		"too large": {
-			outcome{problem: problemOf(errBody(batchEndpoint(), errBodyTooLong)), source: "s"},
+			outcome{problem: answer.TooLong(schemas.MaxBatchBytes, true), source: "s"},
 			`level=WARN msg="request refused" status=413 source=s events=0 rejected=0 peer=peer hint="send less at a time" code=too_large problem="the body is longer than 512000 bytes"` + "\n",
 		},
 		"elsewhere": {
-			outcome{problem: problemOf(errNotFound())},
+			outcome{problem: answer.NotFound()},
 			`level=INFO msg="request refused" status=404 source="" events=0 rejected=0 peer=peer hint="point the client's endpoint or data plane at this server, without a path of its own" code=not_found problem="no such path: calls go to /v1/batch, /v1/import, or /v1/ with the type of one call"` + "\n",
 		},
 	} {
@@ -67,7 +69,7 @@ func TestRefusalLines(t *testing.T) {
 func TestRefusalsDoNotFillTheDisk(t *testing.T) {
 	now := noon
 	log, text := newRefusalLog(func() time.Time { return now })
-	o := outcome{problem: problemOf(errWriteKey())}
+	o := outcome{problem: answer.WrongKey()}
 	for range 1000 {
 		log.write(t.Context(), "peer", &o)
 	}

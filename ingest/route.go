@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/anabranch/anabranch/ingest/internal/answer"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -53,13 +54,13 @@ func (e endpoint) batch() bool { return e.call == "" }
 func route(r *http.Request) (endpoint, error) {
 	e, ok := endpointOf(r.URL.Path)
 	if !ok {
-		return e, errNotFound()
+		return e, answer.NotFound()
 	}
 	if r.Method != http.MethodPost {
-		return e, errMethod()
+		return e, answer.MethodNotAllowed()
 	}
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return e, errEncoding()
+		return e, answer.UnsupportedEncoding()
 	}
 	return e, nil
 }

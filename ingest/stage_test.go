@@ -25,6 +25,9 @@ const (
 	disabledKey = "wk_disabled"
 )
 
+// success is all that an SDK may be told when all went well (protocol, 1).
+const success = `{"success":true}`
+
 // noon is when every request of a test is received.
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
@@ -105,15 +108,15 @@ func (s *stage) run(t *testing.T) (stop func()) {
 	return stop
 }
 
-// answer is what a client sees.
-type answer struct {
+// reply is what a client sees.
+type reply struct {
 	status int
 	body   string
 	header http.Header
 }
 
 // post sends a body with the good key, which an option may take away.
-func (s *stage) post(t *testing.T, path, body string, options ...func(*http.Request)) answer {
+func (s *stage) post(t *testing.T, path, body string, options ...func(*http.Request)) reply {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.Addr()+path, strings.NewReader(body))
 	if err != nil {
@@ -130,14 +133,14 @@ func (s *stage) post(t *testing.T, path, body string, options ...func(*http.Requ
 	return a
 }
 
-func (s *stage) do(r *http.Request) (answer, error) {
+func (s *stage) do(r *http.Request) (reply, error) {
 	resp, err := s.client.Do(r)
 	if err != nil {
-		return answer{}, err
+		return reply{}, err
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	return answer{resp.StatusCode, string(text), resp.Header}, err
+	return reply{resp.StatusCode, string(text), resp.Header}, err
 }
 
 func noAuth(r *http.Request) { r.Header.Del("Authorization") }

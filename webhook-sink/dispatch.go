@@ -21,6 +21,8 @@ type dispatcher struct {
 	// start works on a job, and then on each one that done returns, on a goroutine
 	// of its own.
 	start func(*job)
+	// finished says that there is something to commit since it was last received.
+	finished chan struct{}
 
 	mu       sync.Mutex
 	parts    map[place]*partition // assigned to us
@@ -49,6 +51,15 @@ func newDispatcher(limits shares, shortest time.Duration, m *metrics) *dispatche
 		parts:    make(map[place]*partition),
 		queues:   make(map[string]*queue),
 		idle:     make(chan struct{}),
+		finished: make(chan struct{}, 1),
+	}
+}
+
+// tell says that there is something to commit.
+func (d *dispatcher) tell() {
+	select {
+	case d.finished <- struct{}{}:
+	default: // said already, and not heard yet
 	}
 }
 
@@ -166,6 +177,7 @@ func (d *dispatcher) done(j *job, finished bool) *job {
 	defer d.mu.Unlock()
 	if finished {
 		j.tracker.Finish(j.record.Offset)
+		d.tell()
 	}
 	switch {
 	case !j.isRetry():

@@ -35,6 +35,11 @@ type plant struct {
 	client  *kgo.Client // the test's own, which produces what the router would
 	topics  *kafka.Topics
 	live    *workspace.Live
+
+	// commitEvery is slower than the product's. A commit that meets a rebalance
+	// waits for it inside the client, on a mutex, and a mutex holds up the virtual
+	// clock that the rebalance waits for; once a second the two do not meet here.
+	commitEvery time.Duration
 }
 
 func newPlant(tb testing.TB, cluster *testkit.Cluster, partitions int, destinations ...workspace.Destination) *plant {
@@ -46,6 +51,8 @@ func newPlant(tb testing.TB, cluster *testkit.Cluster, partitions int, destinati
 		client:  client,
 		topics:  kafka.NewTopics(client, kafka.TopicConfig{Partitions: partitions, DeliverPartitions: partitions, Replication: 1, RawRetention: time.Hour, Embedded: true}),
 		live:    workspace.NewLive(snapshot(destinations...)),
+
+		commitEvery: time.Second,
 	}
 	for _, d := range destinations {
 		p.ensure(schemas.DeliverTopic(d.ID))
@@ -136,6 +143,7 @@ func (p *plant) start(attempt attemptFunc, options ...option) *running {
 	if err != nil {
 		p.t.Fatalf("New: %v", err)
 	}
+	sink.commitEvery = p.commitEvery
 	if attempt != nil {
 		sink.attempt = func(ctx context.Context, dest *workspace.Destination, _ []uint64, event []byte) outcome {
 			ctx, cancel := context.WithCancel(ctx)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/anabranch/anabranch/internal/workspace"
 )
@@ -20,6 +21,8 @@ type Sink struct {
 	attempt func(ctx context.Context, dest *workspace.Destination, only []uint64, event []byte) outcome
 	close   func()
 	joined  atomic.Bool
+
+	commitEvery time.Duration
 }
 
 // New returns a sink that has not yet spoken to a broker. Its errors are those of
@@ -50,6 +53,8 @@ func New(cfg Config, set Settings) (*Sink, error) {
 		schedule: newSchedule(cfg),
 		attempt:  attempter.attempt,
 		close:    attempter.close,
+
+		commitEvery: commitEvery,
 	}, nil
 }
 

@@ -8,6 +8,9 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/internal/workspace/wsfile"
+	"github.com/anabranch/anabranch/internal/workspace/wstopic"
+	"github.com/anabranch/anabranch/internal/workspace/wswatch"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -49,7 +52,7 @@ func (s *preparation) prepare(ctx context.Context) error {
 	if err := s.p.topics.Ensure(ctx, schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicWorkspace); err != nil {
 		return fmt.Errorf("prepare topics: %w", err)
 	}
-	publisher := workspace.Publisher{Kafka: s.p.kafka, Ensure: s.p.topics.Ensure}
+	publisher := wstopic.Publisher{Kafka: s.p.kafka, Ensure: s.p.topics.Ensure}
 	var err error
 	switch {
 	case s.file != nil:
@@ -61,13 +64,13 @@ func (s *preparation) prepare(ctx context.Context) error {
 }
 
 // watcher keeps WORKSPACE_FILE in force after its first application.
-func (proc *Process) watcher(p *plumbing) *workspace.Watcher {
-	publisher := workspace.Publisher{Kafka: p.kafka, Ensure: p.topics.Ensure}
-	return workspace.NewWatcher(workspace.WatcherSettings{
+func (proc *Process) watcher(p *plumbing) *wswatch.Watcher {
+	publisher := wstopic.Publisher{Kafka: p.kafka, Ensure: p.topics.Ensure}
+	return wswatch.New(wswatch.Settings{
 		Logger:     p.log,
 		Registerer: p.registry,
 		File:       proc.Config.WorkspaceFile,
-		Lookup:     workspace.SystemLookup(),
+		Lookup:     wsfile.SystemLookup(),
 		Apply: func(ctx context.Context, next *workspace.Snapshot) error {
 			changes, err := publisher.Apply(ctx, next)
 			for _, c := range changes {

@@ -9,6 +9,8 @@ import (
 	"github.com/anabranch/anabranch/internal/service"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/internal/workspace/wsfile"
+	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 )
 
 // Process is what a target needs of the process around it.
@@ -58,7 +60,7 @@ func (proc *Process) workspaceFile(target string) (*workspace.Snapshot, error) {
 	if target != TargetRun || proc.Config.WorkspaceFile == "" {
 		return nil, nil
 	}
-	return workspace.Load(proc.Config.WorkspaceFile, workspace.SystemLookup())
+	return wsfile.Load(proc.Config.WorkspaceFile, wsfile.SystemLookup())
 }
 
 // example reports whether the example workspace may be in force, whose
@@ -99,7 +101,7 @@ func (proc *Process) tiers(target string, p *plumbing, stages []service.Service,
 	tiers := [][]service.Service{
 		ground,
 		{&preparation{p: p, file: file}},
-		{workspace.NewFollower(workspace.FollowerSettings{Logger: p.log, Registerer: p.registry, Kafka: p.kafka, Live: p.live})},
+		{wstopic.NewFollower(wstopic.FollowerSettings{Logger: p.log, Registerer: p.registry, Kafka: p.kafka, Live: p.live})},
 		top,
 	}
 	all = slices.Concat(tiers...)

@@ -9,6 +9,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/internal/workspace/wsfile"
+	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 )
 
 // Applier applies a workspace file.
@@ -24,7 +26,7 @@ type Applier struct {
 // force and prints what changed. With dryRun it prints what would change, or,
 // when the broker does not answer, that the file is valid and no more is known.
 func (a *Applier) Apply(ctx context.Context, file string, dryRun bool) error {
-	next, err := workspace.Load(file, workspace.SystemLookup())
+	next, err := wsfile.Load(file, wsfile.SystemLookup())
 	if err != nil {
 		return err
 	}
@@ -34,7 +36,7 @@ func (a *Applier) Apply(ctx context.Context, file string, dryRun bool) error {
 	if err = a.Await(ctx); err != nil {
 		return err
 	}
-	publisher := workspace.Publisher{Kafka: a.Kafka, Ensure: a.Ensure}
+	publisher := wstopic.Publisher{Kafka: a.Kafka, Ensure: a.Ensure}
 	changes, err := publisher.Apply(ctx, next)
 	if err != nil {
 		return fmt.Errorf("apply %s: %w", file, err)
@@ -43,7 +45,7 @@ func (a *Applier) Apply(ctx context.Context, file string, dryRun bool) error {
 }
 
 func (a *Applier) preview(ctx context.Context, file string, next *workspace.Snapshot) error {
-	state, err := workspace.Read(ctx, a.Kafka)
+	state, err := wstopic.Read(ctx, a.Kafka)
 	if err != nil {
 		return a.say(fmt.Sprintf("%s is valid: %s. The difference to what is in force is not known: %v", file, next, err))
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/service"
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -112,7 +113,7 @@ func (p plan) prepareTopics(ctx context.Context, brokers string) (*kgo.Client, s
 		return nil, "", err
 	}
 	destination := fmt.Sprintf("crash-%d", p.seed)
-	publisher := workspace.Publisher{Kafka: opts, Ensure: topics.Ensure}
+	publisher := wstopic.Publisher{Kafka: opts, Ensure: topics.Ensure}
 	_, err = publisher.Apply(ctx, workspace.NewSnapshot(
 		[]workspace.Source{{ID: "crash", Name: "Crash", WriteKeyHash: workspace.HashWriteKey(writeKey), Enabled: true}},
 		[]workspace.Destination{{

@@ -1,34 +1,26 @@
-package workspace
+package workspace_test
 
 import (
-	"fmt"
-	"strings"
+	"strconv"
 	"testing"
+
+	"github.com/anabranch/anabranch/internal/workspace"
 )
 
-// large is a workspace file of n sources, each with a destination of its own.
-func large(n int) string {
-	var sources, destinations strings.Builder
+// large is a workspace of n sources, each with a destination of its own.
+func large(n int) *workspace.Snapshot {
+	var sources []workspace.Source
+	var destinations []workspace.Destination
 	for i := range n {
-		fmt.Fprintf(&sources, "  - {id: s%d, writeKey: wk_%d}\n", i, i)
-		fmt.Fprintf(&destinations, "  - {id: d%d, type: webhooks, sources: [s%d], endpoints: [{url: 'https://h%d.example.com/', headers: {X-A: b}}]}\n", i, i, i)
+		source := "s" + strconv.Itoa(i)
+		sources = append(sources, workspace.Source{ID: source, WriteKeyHash: workspace.HashWriteKey("wk_" + strconv.Itoa(i)), Enabled: true})
+		destinations = append(destinations, workspace.Destination{ID: "d" + strconv.Itoa(i), Sources: []string{source}, Enabled: true})
 	}
-	return "sources:\n" + sources.String() + "destinations:\n" + destinations.String()
-}
-
-func BenchmarkParse(b *testing.B) {
-	text := []byte(large(1000))
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := Parse("workspace.yaml", text, Lookup{}); err != nil {
-			b.Fatal(err)
-		}
-	}
+	return workspace.NewSnapshot(sources, destinations)
 }
 
 func BenchmarkSourceByKey(b *testing.B) {
-	s := parse(b, large(1000))
+	s := large(1000)
 	for name, key := range map[string]string{"known": "wk_500", "unknown": "wk_none"} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -40,7 +32,7 @@ func BenchmarkSourceByKey(b *testing.B) {
 }
 
 func BenchmarkListeners(b *testing.B) {
-	s := parse(b, large(1000))
+	s := large(1000)
 	b.ReportAllocs()
 	for b.Loop() {
 		s.Listeners("s500")

@@ -11,10 +11,16 @@ import (
 // what differs and shows none of it, so that it can be printed.
 type Change struct {
 	Op     Op
-	Kind   string   // "source" or "destination"
+	Kind   string   // KindSource or KindDestination
 	ID     string   // of the source or destination
 	Fields []string // Changed: the keys of the file that differ, in its order
 }
+
+// The two kinds of things that a workspace holds.
+const (
+	KindSource      = "source"
+	KindDestination = "destination"
+)
 
 // Op is what happened to a source or destination.
 type Op byte
@@ -39,8 +45,8 @@ func (c Change) String() string {
 // Diff returns what has to change for before to become after: sources
 // ahead of destinations, each by id. It is empty when both say the same.
 func Diff(before, after *Snapshot) []Change {
-	changes := diffByID(kindSource, before.sourceByID, after.sourceByID, Source.differences)
-	return append(changes, diffByID(kindDestination, before.destByID, after.destByID, (*Destination).differences)...)
+	changes := diffByID(KindSource, before.sourceByID, after.sourceByID, Source.differences)
+	return append(changes, diffByID(KindDestination, before.destByID, after.destByID, (*Destination).differences)...)
 }
 
 func diffByID[T any](kind string, before, after map[string]T, differences func(T, T) []string) []Change {

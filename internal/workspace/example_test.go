@@ -1,11 +1,17 @@
-package workspace
+package workspace_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/internal/workspace/internal/wstest"
+	"github.com/anabranch/anabranch/internal/workspace/wsfile"
+)
 
 // TestExampleIsAValidWorkspace writes the example as people would.
 func TestExampleIsAValidWorkspace(t *testing.T) {
 	t.Parallel()
-	equal(t, Example("http://127.0.0.1:8082/"), parse(t, `
+	written, err := wsfile.Parse("workspace.yaml", []byte(`
 sources:
   - id: website
     name: Website
@@ -18,5 +24,9 @@ destinations:
     sharedSecret: example-secret
     endpoints:
       - url: http://127.0.0.1:8082/
-`))
+`), wsfile.Lookup{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wstest.Equal(t, workspace.Example("http://127.0.0.1:8082/"), written)
 }

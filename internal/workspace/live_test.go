@@ -1,14 +1,17 @@
-package workspace
+package workspace_test
 
 import (
 	"sync"
 	"testing"
+
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/internal/workspace/internal/wstest"
 )
 
 func TestLive(t *testing.T) {
 	t.Parallel()
-	first, second := workspaceOf("a"), workspaceOf("b")
-	l := NewLive(first)
+	first, second := wstest.Of("a"), wstest.Of("b")
+	l := workspace.NewLive(first)
 	changed := l.Changed()
 	select {
 	case <-changed:
@@ -34,7 +37,7 @@ func TestLive(t *testing.T) {
 // snapshot: each of them ends with the last snapshot.
 func TestLiveLosesNoChange(t *testing.T) {
 	t.Parallel()
-	l, last := NewLive(workspaceOf()), workspaceOf("last")
+	l, last := workspace.NewLive(wstest.Of()), wstest.Of("last")
 	var readers, writers sync.WaitGroup
 	for range 4 {
 		readers.Go(func() {
@@ -50,7 +53,7 @@ func TestLiveLosesNoChange(t *testing.T) {
 	for range 4 {
 		writers.Go(func() {
 			for range 100 {
-				l.Store(workspaceOf("a"))
+				l.Store(wstest.Of("a"))
 			}
 		})
 	}

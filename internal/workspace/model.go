@@ -15,6 +15,9 @@ const TypeWebhooks = "webhooks"
 // (spec.md, Limits).
 const MaxEndpoints = 5
 
+// MaxWriteKeyBytes is the length that a write key may have at most.
+const MaxWriteKeyBytes = 256
+
 // Source is one origin of calls: a web site, an app, a server.
 type Source struct {
 	ID           string   // as schemas.ValidID wants it; never changes
@@ -25,7 +28,7 @@ type Source struct {
 
 // HashWriteKey returns what [Source.WriteKeyHash] holds for a write key.
 func HashWriteKey(writeKey string) [32]byte {
-	var room [maxWriteKeyBytes]byte // on the stack, for every key that a source may have
+	var room [MaxWriteKeyBytes]byte // on the stack, for every key that a source may have
 	return sha256.Sum256(append(room[:0], writeKey...))
 }
 

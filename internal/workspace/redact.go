@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"strconv"
 	"strings"
 )
 
@@ -15,27 +14,13 @@ const redacted = "[redacted]"
 // SafeURL returns the URL without user information and query: what logs,
 // errors and people's screens may show.
 func (e Endpoint) SafeURL() string {
-	return safeURL(e.URL)
-}
-
-func safeURL(text string) string {
-	parsed, err := url.Parse(text)
+	parsed, err := url.Parse(e.URL)
 	if err != nil {
 		return redacted // the error of url.Parse quotes all of it
 	}
 	parsed.User, parsed.RawQuery, parsed.ForceQuery = nil, "", false
 	parsed.Fragment, parsed.RawFragment = "", ""
 	return parsed.String()
-}
-
-// shownURL returns a refused URL as problems may show it.
-func shownURL(text string) string {
-	parsed, err := url.Parse(text)
-	// A misspelt URL may be read with its user information as path or scheme.
-	if err != nil || parsed.User == nil && strings.Contains(text, "@") {
-		return redacted
-	}
-	return strconv.Quote(safeURL(text))
 }
 
 // String describes the endpoint without secrets.

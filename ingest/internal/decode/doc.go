@@ -1,0 +1,16 @@
+// Package decode makes events of the bodies that SDKs send: it takes a request's
+// body apart into calls, judges each on its own, and writes the good ones in the
+// one canonical form that is stored. It knows nothing of HTTP or Kafka; what it
+// refuses it refuses with a *schemas.Violation.
+//
+// A body goes through three steps:
+//
+//   - decode.go, deep.go: it is walked, once, and taken apart into calls. What
+//     was passed over is valid JSON afterwards;
+//   - accept.go, event.go, with id.go, merge.go, value.go: each call is judged and
+//     completed (ids made strings, the client's clock corrected, the batch's
+//     context merged);
+//   - press.go, events.go: its canonical form is written, one behind the other.
+//
+// The rules are those of the protocol, named by their numbers.
+package decode

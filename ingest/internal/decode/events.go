@@ -1,0 +1,48 @@
+package decode
+
+import "github.com/anabranch/anabranch/schemas"
+
+// Events are the accepted calls of one request, in order. They alias the memory
+// of the Decoder that they come from and end with its next request.
+type Events struct {
+	text    []byte
+	entries []entry
+}
+
+// Event is one accepted call in the form that is stored. Its slices must not be
+// written to.
+type Event struct {
+	Type      schemas.Type
+	MessageID string // at most schemas.MaxMessageIDChars characters
+
+	Value        []byte // a stable JSON object
+	Key          []byte // who did it: the text of userId, else of anonymousId; never empty
+	Integrations []byte // a stable JSON object; empty when there is none, or nothing in it
+}
+
+// entry is one event, as offsets into the text, where its value, its key and
+// its integrations stand in this order.
+type entry struct {
+	value, key, integrations, end int
+
+	call      schemas.Type
+	messageID string
+}
+
+// Len returns how many there are.
+func (e Events) Len() int { return len(e.entries) }
+
+// Size returns how many bytes their values, keys and integrations have.
+func (e Events) Size() int { return len(e.text) }
+
+// At returns one of them, from 0.
+func (e Events) At(i int) Event {
+	at := &e.entries[i]
+	return Event{
+		Type:         at.call,
+		MessageID:    at.messageID,
+		Value:        e.text[at.value:at.key],
+		Key:          e.text[at.key:at.integrations],
+		Integrations: e.text[at.integrations:at.end],
+	}
+}

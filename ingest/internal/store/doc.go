@@ -1,0 +1,15 @@
+// Package store keeps events on the topic raw-events: what Put has returned nil
+// for is on all in-sync replicas, and what it has returned an error for may be
+// put again.
+//
+//   - batch.go: the events of a request as records;
+//   - store.go, wait.go: all records of a batch are handed to the client and
+//     waited for together;
+//   - room.go: how much may wait for the brokers at a time;
+//   - probe.go, link.go: whether the brokers answer, so that a request need not
+//     wait to find out.
+//
+// What a Put that failed has left in the client's buffer may still be stored
+// later: events are stored at least once, and the messageId tells repetitions
+// apart.
+package store

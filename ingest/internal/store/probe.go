@@ -1,0 +1,134 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/anabranch/anabranch/schemas"
+)
+
+const (
+	// A broker that refuses connections is known to be down after two probes,
+	// within a second, and one that swallows requests after two timeouts, within
+	// 1.7 s: clients are to have their 503 within two seconds.
+	probeEvery   = 500 * time.Millisecond
+	probeTimeout = 600 * time.Millisecond
+	// patientTimeout is for probes while the brokers are lost anyway: a dial with
+	// TLS and SASL over a long way must be able to end.
+	patientTimeout = 3 * time.Second
+	// ensureTimeout is for the creation of the topic, once.
+	ensureTimeout = 10 * time.Second
+	// sayEvery is how often a lasting outage is logged again.
+	sayEvery = 10 * time.Second
+)
+
+// Watch asks the brokers for signs of life until ctx ends, and creates raw-events
+// should it be missing: Ready and Put go by what it finds, so it has to run for
+// as long as they are called. It is called once.
+func (s *Store) Watch(ctx context.Context) {
+	p := prober{Store: s}
+	p.run(ctx)
+}
+
+// prober is a store that is watched.
+type prober struct {
+	*Store
+	ensured bool      // raw-events was there
+	said    time.Time // when the outage was logged last
+}
+
+// run probes until ctx ends. The link is up only once raw-events is there to be
+// written to.
+func (p *prober) run(ctx context.Context) {
+	tick := time.NewTicker(probeEvery)
+	defer tick.Stop()
+	for {
+		err := p.probe(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		p.say(p.link.report(err), err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (p *prober) probe(ctx context.Context) error {
+	timeout := probeTimeout
+	if p.Ready() != nil {
+		timeout = patientTimeout
+	}
+	if err := anyAnswer(ctx, p.client, timeout); err != nil {
+		return err
+	}
+	if p.topicGone.Swap(false) {
+		// Deleted, or the brokers have lost all: the client would go on asking for
+		// the topic's old id for ever.
+		p.client.PurgeTopicsFromProducing(schemas.TopicRawEvents)
+		p.ensured = false
+	}
+	return p.ensure(ctx)
+}
+
+func (p *prober) ensure(ctx context.Context) error {
+	if p.ensured {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, ensureTimeout)
+	defer cancel()
+	if err := p.topics.Ensure(ctx, schemas.TopicRawEvents); err != nil {
+		return fmt.Errorf("ensure topic %s: %w", schemas.TopicRawEvents, err)
+	}
+	p.ensured = true
+	return nil
+}
+
+// say logs each change of the link, and an outage that lasts now and then.
+func (p *prober) say(changed bool, err error) {
+	switch {
+	case changed && err == nil:
+		p.log.Info("brokers answer, calls are taken in")
+		p.said = time.Time{}
+	case err == nil:
+	case changed || time.Since(p.said) >= sayEvery && p.Ready() != nil:
+		p.said = time.Now()
+		p.log.Warn("brokers do not answer, calls are refused with 503 until they do",
+			"brokers", p.client.OptValue(kgo.SeedBrokers), "variable", "KAFKA_BROKERS", "error", err)
+	}
+}
+
+// anyAnswer returns nil when at least one broker has answered within timeout,
+// else what one of them failed with. It asks all of them at the same time:
+// kgo's Ping asks one after the other, and a single broker that swallows
+// requests would use up the time of all.
+func anyAnswer(ctx context.Context, client *kgo.Client, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	brokers := append(client.DiscoveredBrokers(), client.SeedBrokers()...)
+	errs := make([]error, len(brokers))
+	var asked sync.WaitGroup
+	for i, broker := range brokers {
+		asked.Go(func() {
+			request := kmsg.NewPtrMetadataRequest()
+			request.Topics = []kmsg.MetadataRequestTopic{} // none; nil would be all
+			_, errs[i] = broker.Request(ctx, request)
+		})
+	}
+	asked.Wait()
+	var failure error
+	for _, err := range errs {
+		if err == nil {
+			return nil
+		}
+		failure = err
+	}
+	return failure
+}

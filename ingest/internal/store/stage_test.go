@@ -1,0 +1,149 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/anabranch/anabranch/ingest/internal/decode"
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// stage is a store with all that a test looks at.
+type stage struct {
+	*Store
+	cluster *testkit.Cluster
+	log     *buffer
+}
+
+// watched returns a store that is watched until the test ends and is ready.
+// Options are changed before it is made.
+func watched(t *testing.T, cluster *testkit.Cluster, change ...func(*Options)) *stage {
+	t.Helper()
+	s := newStage(t, cluster.Options(), change...)
+	s.cluster = cluster
+	s.watch(t)
+	testkit.Until(t, func() bool { return s.Ready() == nil }, "the store to be ready")
+	return s
+}
+
+// virtual is watched for a synctest bubble.
+func virtual(t *testing.T, options []kgo.Opt) *stage {
+	t.Helper()
+	s := newStage(t, options)
+	s.watch(t)
+	for s.Ready() != nil {
+		time.Sleep(time.Millisecond)
+	}
+	return s
+}
+
+func newStage(t *testing.T, options []kgo.Opt, change ...func(*Options)) *stage {
+	t.Helper()
+	admin, err := kgo.NewClient(options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(admin.Close)
+	log := new(buffer)
+	opts := Options{
+		Logger:  slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Latency: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "latency_seconds", Help: "Of a Put."}),
+		Kafka:   options,
+		Topics:  kafka.NewTopics(admin, kafka.TopicConfig{Partitions: 1, Replication: -1, RawRetention: time.Hour}),
+		Timeout: 10 * time.Second, Linger: time.Millisecond, MaxRecords: 20_000, MaxBytes: 32 << 20,
+	}
+	for _, c := range change {
+		c(&opts)
+	}
+	s, err := New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &stage{Store: s, log: log}
+}
+
+func (s *stage) watch(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); s.Watch(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+		s.client.Close()
+	})
+}
+
+// stored checks that n records are on raw-events.
+func (s *stage) stored(t *testing.T, n int) []*kgo.Record {
+	t.Helper()
+	return s.cluster.ReadAll(t, schemas.TopicRawEvents, n)
+}
+
+// identities is a batch with one call of each of n users.
+func identities(t *testing.T, n int) Batch {
+	t.Helper()
+	calls := make([]string, n)
+	for i := range calls {
+		calls[i] = fmt.Sprintf(`{"type":"identify","userId":"user-%d","messageId":"%d"}`, i, i)
+	}
+	return NewBatch("website", events(t, `{"batch":[`+strings.Join(calls, ",")+`]}`))
+}
+
+// events are those of a batch, all of whose calls are good.
+func events(t *testing.T, body string) decode.Events {
+	t.Helper()
+	d := new(decode.Decoder)
+	if err := d.Parse([]byte(body), ""); err != nil {
+		t.Fatal(err)
+	}
+	rejected, err := d.Accept(time.UnixMilli(0))
+	if err != nil || len(rejected) > 0 {
+		t.Fatal(rejected, err)
+	}
+	return d.Events()
+}
+
+// hold keeps the next produce request at the broker until release is called;
+// held is closed when it is there.
+func hold(c *kfake.Cluster) (held chan struct{}, release func()) {
+	held, open := make(chan struct{}), make(chan struct{})
+	c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+		c.DropControl()
+		close(held)
+		c.SleepControl(func() { <-open })
+		return nil, nil, false
+	})
+	return held, func() { close(open) }
+}
+
+// buffer is a log that is written and read at the same time.
+type buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}

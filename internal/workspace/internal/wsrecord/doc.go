@@ -1,0 +1,16 @@
+// Package wsrecord turns workspaces into records of the topic `workspace` and
+// back. It knows bytes and keys, and nothing of brokers.
+//
+// The topic holds one record per source and destination, in its partition 0:
+//
+//	source/website   {"name":"Website","writeKeySHA256":"d2a8…","enabled":true}
+//	destination/crm  {"type":"webhooks","name":"CRM","sources":["website"],"enabled":true,
+//	                  "sharedSecret":"…","endpoints":[{"url":"https://…","headers":[{"name":"X-Team","value":"…"}]}]}
+//	workspace/applied {}
+//
+// A record without value removes what its key names. workspace/applied is
+// written with the first workspace that people apply and never removed: it
+// tells a workspace in which nothing is left from one that was never there.
+// Members that a reader does not know are ignored, so that versions can run
+// side by side during an upgrade.
+package wsrecord

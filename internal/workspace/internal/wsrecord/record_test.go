@@ -1,0 +1,155 @@
+package wsrecord
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/internal/workspace/internal/wstest"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// TestRecords pins the bytes: other versions read them.
+func TestRecords(t *testing.T) {
+	t.Parallel()
+	s := wstest.CRM()
+	records, err := Encode(workspace.Diff(workspace.NewSnapshot(nil, nil), s), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]string)
+	for _, r := range records {
+		got[string(r.Key)] = string(r.Value)
+	}
+	want := map[string]string{
+		"source/website": `{"name":"Website","writeKeySHA256":"db28e346fc0fde38fa0d308ed6af9301772d8bdee364a640fd5b01433955cccc","enabled":true}`,
+		"destination/crm": `{"type":"webhooks","name":"CRM","sources":["website"],"enabled":true,"sharedSecret":"` + wstest.Canary + `",` +
+			`"endpoints":[{"url":"https://crm.example.com/hooks/events","headers":[{"name":"X-Team","value":"growth"}]}]}`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if strings.Contains(got["source/website"], "wk_website") {
+		t.Error("the write key itself is in the topic")
+	}
+}
+
+func TestRecordsComeBackAsTheyWere(t *testing.T) {
+	t.Parallel()
+	for name, s := range map[string]*workspace.Snapshot{
+		"file": wstest.CRM(), "mixed": wstest.Of("a", "b"), "example": workspace.Example("http://127.0.0.1:8082/"), "secrets": wstest.Secretive(),
+	} {
+		records, err := Encode(workspace.Diff(workspace.NewSnapshot(nil, nil), s), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table := NewTable()
+		for _, r := range records {
+			if err := table.Apply(r); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		wstest.Equal(t, table.Snapshot(), s)
+	}
+}
+
+func TestRecordsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	good := func(member string) string {
+		return `{"type":"webhooks","endpoints":[{"url":"http://h"` + member + `}]}`
+	}
+	tests := map[string]struct{ key, value, want string }{
+		"another kind":       {"audience/a", "{}", `key "audience/a": expected source/<id>, destination/<id> or workspace/applied`},
+		"no kind":            {"a", "{}", `key "a": expected source/<id>, destination/<id> or workspace/applied`},
+		"no id":              {"source/", "{}", `key "source/": expected source/<id>, destination/<id> or workspace/applied`},
+		"an id with a slash": {"source/a/b", "{}", `key "source/a/b": expected source/<id>, destination/<id> or workspace/applied`},
+		"no JSON":            {"source/a", "{", `"a": offset 1: not JSON`},
+		"empty":              {"source/a", "", `"a": offset 0: not JSON`},
+		"another kind of it": {"source/a", "[]", `"a": : expected wsrecord.sourceRecord`},
+		"no hash":            {"source/a", "{}", `"a": writeKeySHA256: expected 64 hexadecimal digits`},
+		"a long hash":        {"source/a", `{"writeKeySHA256":"` + strings.Repeat("0", 66) + `"}`, `"a": writeKeySHA256: expected 64 hexadecimal digits`},
+		"a key, not a hash":  {"source/a", `{"writeKeySHA256":"` + wstest.Canary + `"}`, `"a": writeKeySHA256: expected 64 hexadecimal digits`},
+		"a secret number":    {"destination/a", `{"sharedSecret":4711}`, `"a": sharedSecret: expected string`},
+		"another type":       {"destination/a", `{"type":"slack"}`, `"a": type: expected webhooks`},
+		"no endpoints":       {"destination/a", `{"type":"webhooks"}`, `"a": endpoints: expected 1 to 5 endpoints`},
+		"another scheme":     {"destination/a", `{"type":"webhooks","endpoints":[{"url":"file:///` + wstest.Canary + `"}]}`, `"a": endpoints[0]: expected an http or https URL with a host`},
+		"a header that signs": {
+			"destination/a", good(`,"headers":[{"name":"X-Signature","value":"` + wstest.Canary + `"}]`),
+			`"a": endpoints[0]: expected another header: this one is set by each delivery itself`,
+		},
+		"a header with a line break": {
+			"destination/a", good(`,"headers":[{"name":"X-A","value":"` + wstest.Canary + `\n"}]`),
+			`"a": endpoints[0]: expected a header value without line breaks and control characters`,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			table := NewTable()
+			table.sources["a"], table.destinations["a"] = workspace.Source{Name: "before"}, workspace.Destination{Name: "before"}
+			err := table.Apply(&kgo.Record{Topic: "workspace", Offset: 17, Key: []byte(tt.key), Value: []byte(tt.value)})
+			if err == nil || err.Error() != "decode workspace[0]@17: "+tt.want {
+				t.Errorf("%v\nwant %s", err, tt.want)
+			}
+			if table.sources["a"].Name != "before" || table.destinations["a"].Name != "before" {
+				t.Error("what was there is gone")
+			}
+		})
+	}
+}
+
+func TestRecordsOfLaterVersions(t *testing.T) {
+	t.Parallel()
+	table := NewTable()
+	err := table.set("destination/a", []byte(`{"type":"webhooks","colour":"red","endpoints":[{"url":"http://h","weight":1}]}`))
+	if err != nil || len(table.destinations) != 1 {
+		t.Errorf("%v, %v", err, table.destinations)
+	}
+}
+
+func TestTombstones(t *testing.T) {
+	t.Parallel()
+	table := NewTable()
+	table.sources["a"], table.destinations["a"], table.Applied = workspace.Source{}, workspace.Destination{}, true
+	for _, key := range []string{"source/a", "destination/a", "destination/b", keyApplied} {
+		if err := table.set(key, nil); err != nil {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	if len(table.sources)+len(table.destinations) != 0 || !table.Applied {
+		t.Errorf("%+v", table)
+	}
+}
+
+func FuzzRecord(f *testing.F) {
+	f.Add("source/a", []byte(`{"name":"A","writeKeySHA256":"`+strings.Repeat("0f", 32)+`","enabled":true}`))
+	f.Add("destination/a", []byte(`{"type":"webhooks","sources":["a"],"endpoints":[{"url":"http://u:p@h/?q","headers":[{"name":"X","value":"1"}]}]}`))
+	f.Add("destination/a", []byte(`{"type":"webhooks","endpoints":[{"url":"http://h","headers":[{"name":"Host","value":"1"}]}]}`))
+	f.Add(keyApplied, []byte(`{}`))
+	f.Add("", []byte(nil))
+	f.Fuzz(func(t *testing.T, key string, value []byte) {
+		table := NewTable()
+		if table.set(key, value) != nil {
+			return
+		}
+		// What was accepted can be written, and is then read as the same.
+		s := table.Snapshot()
+		for _, change := range workspace.Diff(workspace.NewSnapshot(nil, nil), s) {
+			text, err := encode(s, change.Kind, change.ID)
+			if err != nil || !json.Valid(text) || bytes.Contains(text, []byte(schemas.Secret("").String())) {
+				t.Fatalf("%s: %v", text, err)
+			}
+			if err := table.set(recordKey(change.Kind, change.ID), text); err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+		}
+		if changes := workspace.Diff(s, table.Snapshot()); len(changes) > 0 {
+			t.Errorf("changed by writing: %v", changes)
+		}
+	})
+}

@@ -1,0 +1,9 @@
+// Package wstopic keeps the workspace in the compacted topic `workspace`, one
+// record per source and destination: [Publisher] writes what differs, [Read]
+// reads the present state once, and [Follower] keeps a [workspace.Live] as the
+// topic says.
+//
+// Write keys are kept as SHA-256 alone. Shared secrets and the values of static
+// headers are kept as they are, since deliveries need them: whoever can read
+// the topic can read them, so the topic has to be protected with ACLs.
+package wstopic

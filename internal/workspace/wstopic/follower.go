@@ -1,0 +1,136 @@
+package wstopic
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/internal/workspace/internal/reminder"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+const (
+	// startTimeout and startPause make a missing topic or broker known within
+	// two seconds, and found soon after it appears.
+	startTimeout = 2 * time.Second
+	startPause   = 250 * time.Millisecond
+)
+
+// FollowerSettings are what a [Follower] works with.
+type FollowerSettings struct {
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	Kafka      []kgo.Opt       // what every client of the process shares
+	Live       *workspace.Live // where snapshots are put in force
+}
+
+// Follower is the service that keeps a [Live] as the topic says. Nothing is put
+// in force before the topic was read to the end that it had at the start, and
+// of a transaction nothing before all of it; what is in force stays so while
+// brokers are away.
+type Follower struct {
+	set     FollowerSettings
+	log     *slog.Logger
+	metrics *metrics
+	trouble reminder.Reminder
+	ready   atomic.Bool
+}
+
+// NewFollower returns a follower, to be run once. The registerer must not know
+// another one.
+func NewFollower(set FollowerSettings) *Follower {
+	return &Follower{
+		set:     set,
+		log:     set.Logger,
+		metrics: newMetrics(set.Registerer),
+	}
+}
+
+// Name returns the service's name in logs.
+func (f *Follower) Name() string { return "workspace" }
+
+// Ready returns nil once the topic was read to the end it had at the start.
+func (f *Follower) Ready() error {
+	if !f.ready.Load() {
+		return errors.New("the workspace topic is not read to its end yet")
+	}
+	return nil
+}
+
+// Run follows the topic until ctx ends and then returns nil. A topic that does
+// not exist yet is waited for. The only errors are unusable client options.
+func (f *Follower) Run(ctx context.Context) error {
+	t, err := newTail(f.set.Kafka)
+	if err != nil {
+		return err
+	}
+	defer t.cl.Close()
+	if !f.start(ctx, t) {
+		return nil
+	}
+	for stale := true; ctx.Err() == nil; stale = f.poll(ctx, t) || stale {
+		if stale && t.settled() {
+			f.enforce(t)
+			stale = false
+		}
+	}
+	return nil
+}
+
+// start tries until the topic can be read; false means that ctx has ended.
+func (f *Follower) start(ctx context.Context, t *tail) bool {
+	for {
+		attempt, cancel := context.WithTimeout(ctx, startTimeout)
+		err := t.start(attempt)
+		cancel()
+		if err == nil {
+			return true
+		}
+		f.complain(ctx, err)
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(startPause):
+		}
+	}
+}
+
+// poll takes in what there is and tells whether there was anything.
+func (f *Follower) poll(ctx context.Context, t *tail) bool {
+	took, err := t.poll(ctx, f.observe)
+	if err != nil {
+		f.complain(ctx, err)
+	}
+	return took
+}
+
+func (f *Follower) observe(err error) {
+	if err == nil {
+		f.metrics.read.Inc()
+		return
+	}
+	f.metrics.unreadable.Inc()
+	f.log.Error("workspace record skipped, the last readable one stays in force", "error", err)
+}
+
+func (f *Follower) complain(ctx context.Context, err error) {
+	if ctx.Err() == nil && f.trouble.Due(err.Error(), time.Now()) {
+		f.log.Warn("workspace topic can't be read, trying again", "topic", schemas.TopicWorkspace, "error", err)
+	}
+}
+
+// enforce puts the state that was read in force.
+func (f *Follower) enforce(t *tail) {
+	snapshot := t.Snapshot()
+	f.set.Live.Store(snapshot)
+	f.ready.Store(true)
+	f.metrics.sources.Set(float64(len(snapshot.Sources())))
+	f.metrics.destinations.Set(float64(len(snapshot.Destinations())))
+	f.log.Info("workspace in force", "sources", len(snapshot.Sources()), "destinations", len(snapshot.Destinations()), "offset", t.next)
+}

@@ -1,0 +1,110 @@
+package wstopic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/internal/workspace/internal/wsrecord"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+const (
+	firstPause   = 100 * time.Millisecond
+	longestPause = 2 * time.Second
+)
+
+// Publisher writes workspaces to the topic. What it publishes replaces all
+// that was there, in one transaction of the difference alone: a reader sees
+// either the old or the new workspace, also when the publisher dies half-way.
+//
+// Several may publish at once. Each writes what differs from the state it has
+// read, and commits only if nothing was written in between; if something was,
+// it starts over.
+type Publisher struct {
+	// Kafka holds what every client of the process shares.
+	Kafka []kgo.Opt
+
+	// Ensure creates topics that are missing and returns when they can be
+	// written to. It is called for the topic of the workspace, and for those of
+	// all destinations before a record names them: a router that hears of a
+	// destination without a topic would fail the transaction in hand.
+	Ensure func(ctx context.Context, topics ...string) error
+}
+
+// Apply puts a workspace in force, visible to whoever reads from then on, and
+// returns what changed. It tries until ctx ends. After an error the workspace
+// may be in force all the same, when the answer to the commit was lost; applying
+// it again is harmless.
+func (p *Publisher) Apply(ctx context.Context, next *workspace.Snapshot) ([]workspace.Change, error) {
+	return p.publish(ctx, next, true)
+}
+
+// Seed puts a workspace in force as Apply does, unless people have ever applied
+// one. It does not count as applied by people itself, so that a later version
+// can bring another example.
+func (p *Publisher) Seed(ctx context.Context, example *workspace.Snapshot) ([]workspace.Change, error) {
+	return p.publish(ctx, example, false)
+}
+
+// errOvertaken says that something was written since the state was read.
+var errOvertaken = errors.New("another publisher was faster")
+
+func (p *Publisher) publish(ctx context.Context, next *workspace.Snapshot, byPeople bool) ([]workspace.Change, error) {
+	if err := p.Ensure(ctx, schemas.TopicWorkspace); err != nil {
+		return nil, fmt.Errorf("publish workspace: %w", err)
+	}
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		changes, err := p.attempt(ctx, next, byPeople)
+		if err == nil {
+			return changes, nil
+		}
+		if !errors.Is(err, errOvertaken) {
+			return nil, fmt.Errorf("publish workspace: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("publish workspace: %w: %w", context.Cause(ctx), err)
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (p *Publisher) attempt(ctx context.Context, next *workspace.Snapshot, byPeople bool) ([]workspace.Change, error) {
+	state, err := Read(ctx, p.Kafka)
+	if err != nil {
+		return nil, err
+	}
+	if state.Applied && !byPeople {
+		return nil, nil
+	}
+	// All destinations, not the new ones alone: a topic that somebody deleted
+	// comes back with the next apply.
+	if err = p.Ensure(ctx, deliverTopics(next)...); err != nil {
+		return nil, err
+	}
+	changes := workspace.Diff(state.Snapshot, next)
+	records, err := wsrecord.Encode(changes, next)
+	if err != nil {
+		return nil, err
+	}
+	if byPeople && !state.Applied {
+		records = append(records, wsrecord.Applied())
+	}
+	if len(records) == 0 {
+		return nil, nil
+	}
+	return changes, p.commit(ctx, records, state.end)
+}
+
+func deliverTopics(s *workspace.Snapshot) []string {
+	topics := make([]string, len(s.Destinations()))
+	for i, d := range s.Destinations() {
+		topics[i] = schemas.DeliverTopic(d.ID)
+	}
+	return topics
+}

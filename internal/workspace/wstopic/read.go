@@ -1,0 +1,45 @@
+package wstopic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// State is what the topic says at one moment.
+type State struct {
+	Snapshot *workspace.Snapshot
+	Applied  bool // people have applied a workspace, whatever is left of it
+
+	end int64 // offset at which the next record would stand
+}
+
+// Read returns the present state. A topic that does not exist yet says nothing,
+// and neither do records that can't be read; a [Follower] reports those. opts
+// are what every client of the process shares.
+func Read(ctx context.Context, opts []kgo.Opt) (State, error) {
+	t, err := newTail(opts)
+	if err != nil {
+		return State{}, err
+	}
+	defer t.cl.Close()
+	err = t.start(ctx)
+	if err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) {
+		return State{}, err
+	}
+	for !t.settled() {
+		// Errors of the client are not final: it goes on by itself, and ctx
+		// bounds how long that may take.
+		_, err = t.poll(ctx, func(error) {})
+		if ctx.Err() != nil {
+			return State{}, fmt.Errorf("read %s to its end: %w", schemas.TopicWorkspace, errors.Join(context.Cause(ctx), err))
+		}
+	}
+	return State{Snapshot: t.Snapshot(), Applied: t.Applied, end: t.end}, nil
+}
