@@ -166,7 +166,7 @@ func TestWhatCannotWorkIsOneClearLine(t *testing.T) {
 		"INGEST_ADDR": "127.0.0.1:0", "ADMIN_ADDR": "127.0.0.1:0", "RECEIVER_ADDR": "127.0.0.1:0", "BROKER_ADDR": "127.0.0.1:0", "DATA_DIR": busy,
 	}
 	start(t, env)
-	fresh := with(env, "DATA_DIR", filepath.Join(t.TempDir(), "d"))
+	fresh := with(env, "DATA_DIR", "") // each case has its own
 	for name, c := range map[string]struct {
 		env  map[string]string
 		want []string
@@ -187,6 +187,9 @@ func TestWhatCannotWorkIsOneClearLine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if c.env["DATA_DIR"] == "" {
+				c.env["DATA_DIR"] = t.TempDir()
+			}
 			err := attempt(t, TargetRun, c.env)
 			for _, part := range c.want {
 				if err == nil || !strings.Contains(err.Error(), part) {
