@@ -85,6 +85,7 @@ func (r *Router) options() []kgo.Opt {
 		kgo.ProducerLinger(0),
 		kgo.ProducerBatchCompression(kgo.SnappyCompression(), kgo.NoCompression()),
 		kgo.OnPartitionsAssigned(r.assigned),
+		kgo.OnPartitionsLost(r.lost),
 	)
 	if r.set.InstanceID != "" {
 		opts = append(opts, kgo.InstanceID(r.set.InstanceID))

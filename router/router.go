@@ -60,6 +60,10 @@ func (r *Router) Ready() error {
 
 func (r *Router) assigned(context.Context, *kgo.Client, map[string][]int32) { r.ready.Store(true) }
 
+// lost is called when the group went on without this router, which also happens
+// when no broker answers any more.
+func (r *Router) lost(context.Context, *kgo.Client, map[string][]int32) { r.ready.Store(false) }
+
 // Run routes until ctx ends, then finishes the transaction in hand and returns
 // nil. A session that failed is closed and replaced by a new one: whether its
 // last transaction committed is unknown to it, and known to the broker, from

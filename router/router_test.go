@@ -209,6 +209,7 @@ func TestStopsWithinTheGraceWhenTheBrokerIsGone(t *testing.T) {
 	stop := start(t, r)
 	testkit.Until(t, func() bool { return r.Ready() == nil }, "the router to join")
 	c.Fake.Close()
+	testkit.Until(t, func() bool { return r.Ready() != nil }, "the router to notice")
 	began := time.Now()
 	stop()
 	if took := time.Since(began); took > stopGrace+2*time.Second {
