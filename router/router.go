@@ -53,7 +53,7 @@ func (r *Router) Name() string { return "router" }
 // partitions.
 func (r *Router) Ready() error {
 	if !r.ready.Load() {
-		return errors.New("router has not joined its consumer group yet")
+		return errors.New("router is not a member of its consumer group")
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func (s *Sink) Name() string { return "webhook-sink" }
 // partitions.
 func (s *Sink) Ready() error {
 	if !s.joined.Load() {
-		return errors.New("webhook-sink has not joined its consumer group yet")
+		return errors.New("webhook-sink is not a member of its consumer group")
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 const stopBound = 8 * time.Second
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, func() {
 		// From here on a second signal has its ordinary effect: it ends the process.
 		stop()

@@ -21,20 +21,29 @@ func (p *plumbing) receiverURL() string {
 	return "http://" + p.receiverPort.Addr().String() + "/"
 }
 
-// greeting is the last service to start: it tells the person at the terminal
-// that everything is ready, and what to type.
-type greeting struct {
-	out  io.Writer
-	text func() string
+// greet tells that everything is ready: `run` tells the person at the terminal,
+// and what to type; a stage by itself tells its log.
+func (proc *Process) greet(target string, p *plumbing) error {
+	if target != TargetRun {
+		proc.Log.Info("ready", "target", target, "admin", p.adminPort.Addr().String(), "collect", p.collect)
+		return nil
+	}
+	if _, err := io.WriteString(proc.Out, p.startText()); err != nil {
+		return fmt.Errorf("print the start-up text: %w", err)
+	}
+	return nil
 }
+
+// greeting is the last service to start.
+type greeting struct{ greet func() error }
 
 // Name is the service's name in logs.
 func (g *greeting) Name() string { return "greeting" }
 
-// Run prints the text and waits for ctx to end.
+// Run greets and waits for ctx to end.
 func (g *greeting) Run(ctx context.Context) error {
-	if _, err := io.WriteString(g.out, g.text()); err != nil {
-		return fmt.Errorf("print the start-up text: %w", err)
+	if err := g.greet(); err != nil {
+		return err
 	}
 	<-ctx.Done()
 	return nil

@@ -45,12 +45,15 @@ func Main(ctx context.Context, args []string, streams Streams) error {
 	case "version", "--version":
 		return write(streams.Out, "anabranch "+version()+"\n")
 	case "apply":
-		return applyCommand(ctx, args, streams)
+		return helped(applyCommand(ctx, args, streams))
 	case "receive":
-		return receiveCommand(ctx, args, streams)
+		return helped(receiveCommand(ctx, args, streams))
 	}
 	if !slices.Contains(Targets(), name) {
 		return fmt.Errorf("unknown command %q: `anabranch help` lists those there are", name)
+	}
+	if len(args) > 0 && slices.Contains([]string{"-h", "-help", "--help"}, args[0]) {
+		return help(streams.Out, nil)
 	}
 	if len(args) > 0 {
 		return fmt.Errorf("%s: unexpected argument %q: settings are environment variables, see `anabranch help config`", name, args[0])
@@ -101,24 +104,35 @@ func version() string {
 	return info.Main.Version
 }
 
-// parse reads the flags of one command, which takes no other arguments.
-func parseFlags(flags *flag.FlagSet, args []string) error {
+// parseFlags reads the flags of one command, which takes no other arguments.
+// Asked for help it prints that and returns flag.ErrHelp.
+func parseFlags(flags *flag.FlagSet, args []string, w io.Writer) error {
 	var out strings.Builder
 	flags.SetOutput(&out)
 	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return errors.Join(err, write(w, out.String()))
 	case err != nil:
-		return fmt.Errorf("%s", strings.TrimSpace(out.String()))
+		return errors.New(strings.TrimSpace(out.String()))
 	case flags.NArg() > 0:
 		return fmt.Errorf("%s: unexpected argument %q", flags.Name(), flags.Arg(0))
 	}
 	return nil
 }
 
+// helped: to have been asked for help is no failure.
+func helped(err error) error {
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	return err
+}
+
 func applyCommand(ctx context.Context, args []string, streams Streams) error {
 	flags := flag.NewFlagSet("apply", flag.ContinueOnError)
 	file := flags.String("f", "", "the workspace file")
 	dryRun := flags.Bool("dry-run", false, "show the difference and change nothing")
-	if err := parseFlags(flags, args); err != nil {
+	if err := parseFlags(flags, args, streams.Out); err != nil {
 		return err
 	}
 	if *file == "" {
@@ -135,7 +149,7 @@ func receiveCommand(ctx context.Context, args []string, streams Streams) error {
 	flags := flag.NewFlagSet("receive", flag.ContinueOnError)
 	addr := flags.String("addr", "127.0.0.1:8082", "listen address")
 	secret := flags.String("secret", "", "shared secret that deliveries are signed with; empty: not signed")
-	if err := parseFlags(flags, args); err != nil {
+	if err := parseFlags(flags, args, streams.Out); err != nil {
 		return err
 	}
 	proc, err := newProcess(streams)

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -51,6 +52,8 @@ func Run(ctx context.Context, target string, proc Process) (err error) {
 	if err != nil {
 		return p.fail(err)
 	}
+	said := context.AfterFunc(ctx, func() { proc.Log.Info("stopping: what is in hand is finished first") })
+	defer said()
 	return service.Run(ctx, proc.Log, proc.tiers(target, p, stages, file)...)
 }
 
@@ -60,7 +63,11 @@ func (proc *Process) workspaceFile(target string) (*workspace.Snapshot, error) {
 	if target != TargetRun || proc.Config.WorkspaceFile == "" {
 		return nil, nil
 	}
-	return wsfile.Load(proc.Config.WorkspaceFile, wsfile.SystemLookup())
+	snapshot, err := wsfile.Load(proc.Config.WorkspaceFile, wsfile.SystemLookup())
+	if err != nil {
+		return nil, fmt.Errorf("WORKSPACE_FILE=%s: %w", proc.Config.WorkspaceFile, err)
+	}
+	return snapshot, nil
 }
 
 // example reports whether the example workspace may be in force, whose
@@ -103,10 +110,8 @@ func (proc *Process) tiers(target string, p *plumbing, stages []service.Service,
 		{&preparation{p: p, file: file}},
 		{wstopic.NewFollower(wstopic.FollowerSettings{Logger: p.log, Registerer: p.registry, Kafka: p.kafka, Live: p.live})},
 		top,
+		{&greeting{greet: func() error { return proc.greet(target, p) }}},
 	}
 	all = slices.Concat(tiers...)
-	if target == TargetRun {
-		tiers = append(tiers, []service.Service{&greeting{out: proc.Out, text: p.startText}})
-	}
 	return tiers
 }

@@ -110,6 +110,22 @@ func TestStartsAgainWhereItWas(t *testing.T) {
 	}
 }
 
+// TestOwnWorkspaceWithTheExampleKey: the start-up text promises the built-in
+// receiver only while it is where the calls go.
+func TestOwnWorkspaceWithTheExampleKey(t *testing.T) {
+	t.Parallel()
+	receiver := testkit.NewReceiver(t)
+	file := filepath.Join(t.TempDir(), "workspace.yaml")
+	writeFile(t, file, strings.ReplaceAll(books(receiver.URL), "wk_books", workspace.ExampleWriteKey))
+	env := environment(t)
+	if err := start(t, with(env, "WORKSPACE_FILE", file)).stop(); err != nil {
+		t.Fatal(err)
+	}
+	if text := start(t, env).screen.String(); strings.Contains(text, "curl") || strings.Contains(text, "webhook receiver") {
+		t.Errorf("the start-up text speaks of the example:\n%s", text)
+	}
+}
+
 // TestFollowsItsWorkspaceFile while it runs.
 func TestFollowsItsWorkspaceFile(t *testing.T) {
 	t.Parallel()

@@ -19,11 +19,29 @@ func (p *plumbing) startText() string {
 	} else {
 		fmt.Fprintf(&b, "  brokers          %s\n", strings.Join(p.brokers.Brokers, ","))
 	}
-	if _, ok := p.live.Load().SourceByKey(workspace.ExampleWriteKey); !ok || p.receiverPort == nil {
+	if !p.exampleInForce() {
 		return b.String() + "\n"
 	}
 	fmt.Fprintf(&b, "  webhook receiver %s (signed deliveries are printed below)\n\n", p.receiverURL())
 	fmt.Fprintf(&b, "Send a first call:\n\n")
 	fmt.Fprintf(&b, "  curl -u %s: http://%s/v1/track -d '{\"userId\":\"u1\",\"event\":\"Signed Up\",\"properties\":{\"plan\":\"pro\"}}'\n\n", workspace.ExampleWriteKey, p.collect)
 	return b.String()
+}
+
+// exampleInForce reports whether a call with the example's key reaches the
+// built-in receiver. A workspace that people applied may use the same key.
+func (p *plumbing) exampleInForce() bool {
+	s := p.live.Load()
+	source, ok := s.SourceByKey(workspace.ExampleWriteKey)
+	if !ok || p.receiverPort == nil {
+		return false
+	}
+	for _, d := range s.Listeners(source.ID) {
+		for _, e := range d.Endpoints {
+			if e.URL == p.receiverURL() {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -18,6 +18,7 @@ type Decoder struct {
 	reader stablejson.Reader
 	path   schemas.Type // the type that the path has; "" for a batch
 	size   int          // of the body
+	body   []byte       // while it is walked
 	calls  []call
 	batch  surroundings
 	fault  fault
@@ -90,6 +91,7 @@ func (d *Decoder) isBatch() bool { return d.path == "" }
 // walk is one pass over body.
 func (d *Decoder) walk(body []byte) error {
 	d.reader.Reset(body)
+	d.body = body
 	d.calls = d.calls[:0]
 	d.batch.reset()
 	d.fault = faultNone
@@ -179,6 +181,9 @@ func (d *Decoder) parseCall(c *call) error {
 		err = d.reader.Skip()
 	}
 	c.bytes = d.reader.Offset() - c.from
+	if err == nil && c.object {
+		c.keepDigits(d.body[c.from : c.from+c.bytes])
+	}
 	return err
 }
 

@@ -4,7 +4,8 @@ import "github.com/anabranch/anabranch/internal/stablejson"
 
 // coerceID returns an id as it is stored: a non-empty stable JSON string, or nil
 // when the call has none, which null and "" say too (protocol, 6). A number
-// becomes the string that ECMAScript prints; its stable form is that already.
+// becomes the string that ECMAScript prints; its stable form is that already,
+// and a long one has become a string before (keepDigits).
 // False is a value of any other kind: to take it for absent would file the call
 // under somebody else. scratch is memory that the result may use.
 func coerceID(value, scratch []byte) (id []byte, ok bool) {

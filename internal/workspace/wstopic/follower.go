@@ -133,4 +133,7 @@ func (f *Follower) enforce(t *tail) {
 	f.metrics.sources.Set(float64(len(snapshot.Sources())))
 	f.metrics.destinations.Set(float64(len(snapshot.Destinations())))
 	f.log.Info("workspace in force", "sources", len(snapshot.Sources()), "destinations", len(snapshot.Destinations()), "offset", t.next)
+	if len(snapshot.Sources()) == 0 {
+		f.log.Warn("the workspace has no sources, so every call is refused for its write key: put one in force with `anabranch apply -f FILE`")
+	}
 }

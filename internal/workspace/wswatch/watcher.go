@@ -84,12 +84,20 @@ func (w *Watcher) look(ctx context.Context) {
 	switch {
 	case !settled:
 	case found.digest == w.applied:
-		w.reported = ""
+		w.mended()
 	case found.err != nil:
 		w.refuse(found.err)
 	default:
 		w.apply(ctx, found)
 	}
+}
+
+// mended says that a file that was refused is again what is in force.
+func (w *Watcher) mended() {
+	if w.reported != "" {
+		w.log.Info("workspace file is again what is in force")
+	}
+	w.reported = ""
 }
 
 func (w *Watcher) refuse(err error) {

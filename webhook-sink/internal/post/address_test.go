@@ -24,7 +24,7 @@ func TestLiteralAddressesAreRefusedForGood(t *testing.T) {
 			if got.Verdict != Dead || got.Reason != schemas.ReasonAddressRefused || got.Detail != detailAddress {
 				t.Errorf("%s %s: %+v", scheme, host, got)
 			}
-			if !strings.HasSuffix(got.Cause, " is not public") {
+			if !strings.Contains(got.Cause, " is not public") || !strings.Contains(got.Cause, "WEBHOOK_SINK_ALLOW_NETWORKS") {
 				t.Errorf("%s: cause %q does not help the operator", host, got.Cause)
 			}
 		}

@@ -130,7 +130,7 @@ func cause(err error) string {
 	)
 	switch {
 	case errors.As(err, &refused):
-		return refused.Error()
+		return refused.Error() + ": WEBHOOK_SINK_ALLOW_NETWORKS opens networks that are not"
 	case errors.As(err, &lookup):
 		return lookup.Error()
 	case errors.As(err, &errno):
