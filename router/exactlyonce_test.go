@@ -161,8 +161,50 @@ func TestFailedWriteIsRoutedAgain(t *testing.T) {
 			for _, id := range []string{"crm", "lake"} {
 				b.ReadAll(t, schemas.DeliverTopic(id), 2)
 			}
+			// What was aborted was not counted.
+			counts(t, r, map[string]float64{"crm routed": 2, "lake routed": 2})
 		})
 	}
+}
+
+// TestAbortedEventsAreNotRouted: what a transaction wrote and took back was
+// never said.
+func TestAbortedEventsAreNotRouted(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testkit.Brokers(t))
+	writer := b.Client(t, kgo.TransactionalID("anabranch-test-writer"))
+	for n, end := range []kgo.TransactionEndTry{kgo.TryAbort, kgo.TryCommit} {
+		if err := writer.BeginTransaction(); err != nil {
+			t.Fatal(err)
+		}
+		if err := writer.ProduceSync(t.Context(), event("u", n, schemas.Headers{Source: "web"})).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+		if err := writer.EndTransaction(t.Context(), end); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start(t, b.router(t))
+	if got := b.ReadAll(t, schemas.DeliverTopic("crm"), 1)[0]; !strings.Contains(string(got.Value), `"e1"`) {
+		t.Errorf("routed %s, want the event that was committed", got.Value)
+	}
+}
+
+// TestATopicThatIsMadeAnew: somebody deletes a destination's topic, with the
+// router running.
+func TestATopicThatIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testkit.Fake(t))
+	start(t, b.router(t))
+	b.send(t, event("u", 1, schemas.Headers{Source: "web"}))
+	b.ReadAll(t, schemas.DeliverTopic("crm"), 1)
+	if err := b.Fake.DeleteTopic(schemas.DeliverTopic("crm")); err != nil {
+		t.Fatal(err)
+	}
+	b.CreateTopics(t, 2, schemas.DeliverTopic("crm"))
+	b.send(t, event("u", 2, schemas.Headers{Source: "web"}))
+	b.ReadAll(t, schemas.DeliverTopic("crm"), 1)
+	b.ReadAll(t, schemas.DeliverTopic("lake"), 2)
 }
 
 func refuseProduce(req *kmsg.ProduceRequest, code *kerr.Error) kmsg.Response {

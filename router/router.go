@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
@@ -163,13 +164,14 @@ func (r *Router) prepare(ctx context.Context) error {
 }
 
 // fetchError passes on what ends the session. The client mends everything else
-// by itself and goes on.
+// by itself and goes on. A topic that was deleted and made anew has another id
+// under its old name, which only a new client takes up.
 func (r *Router) fetchError(ctx context.Context, fetches kgo.Fetches) error {
 	var fatal error
 	fetches.EachError(func(topic string, partition int32, err error) {
 		switch {
 		case ctx.Err() != nil:
-		case errors.Is(err, kgo.ErrClientClosed), fenced(err):
+		case errors.Is(err, kgo.ErrClientClosed), errors.Is(err, kerr.UnknownTopicID), fenced(err):
 			fatal = err
 		default:
 			r.log.Warn("fetch failed, trying again", "topic", topic, "partition", partition, "error", err)

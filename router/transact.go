@@ -72,8 +72,7 @@ func (r *Router) transact(ctx context.Context, s *kgo.GroupTransactSession, fetc
 		return false, fmt.Errorf("end transaction: %w", endErr)
 	case !committed:
 		r.metrics.aborted(b.begun)
-		r.learn(b)
-		return false, nil
+		return false, r.learn(b)
 	}
 	r.metrics.committed(b.decisions, b.begun)
 	clear(r.refused)
@@ -119,8 +118,9 @@ func (r *Router) output(b *batch, rec *kgo.Record, h schemas.Headers, d decision
 }
 
 // learn draws the lesson of an aborted transaction, so that the same records
-// do not abort the next one in the same way.
-func (r *Router) learn(b *batch) {
+// do not abort the next one in the same way. An error means that it takes a new
+// session for that.
+func (r *Router) learn(b *batch) error {
 	err := b.failed.err
 	switch {
 	case err == nil:
@@ -131,12 +131,16 @@ func (r *Router) learn(b *batch) {
 				r.refused[refusal{w.out.Topic, position(w.from)}] = true
 			}
 		}
+	case errors.Is(err, kerr.UnknownTopicID):
+		r.plan = nil
+		return fmt.Errorf("topic %s was deleted or made anew: %w", b.failed.out.Topic, err)
 	case errors.Is(err, kerr.UnknownTopicOrPartition):
 		r.plan = nil
 		fallthrough
 	default:
 		r.log.Warn("transaction aborted by a failed write, its events are routed again", "topic", b.failed.out.Topic, "error", err)
 	}
+	return nil
 }
 
 func position(rec *kgo.Record) schemas.Position {

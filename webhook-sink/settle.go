@@ -36,6 +36,10 @@ func (s *session) settle(ctx context.Context, j *job, f fate) (fate, bool) {
 			f = f.tooLarge()
 			record = f.record(j, time.Now())
 			continue
+		case errors.Is(err, kerr.UnknownTopicID):
+			// Deleted and made anew: the client holds on to the old id until it is told
+			// to forget the topic.
+			s.client.PurgeTopicsFromProducing(record.Topic)
 		}
 		s.metrics.writeErrors.Inc()
 		s.log.Error("write failed, trying again", "topic", record.Topic, "destination", f.headers.Destination,

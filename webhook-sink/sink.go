@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+
 	"github.com/anabranch/anabranch/internal/workspace"
 )
 
@@ -76,7 +78,21 @@ func (s *Sink) Ready() error {
 // would not help either.
 func (s *Sink) Run(ctx context.Context) error {
 	defer s.close()
-	defer s.joined.Store(false)
+	for {
+		err := s.once(ctx)
+		s.joined.Store(false)
+		if !errors.Is(err, kerr.UnknownTopicID) || ctx.Err() != nil {
+			return err
+		}
+		// Under its old name the topic has another id now, which only a new client
+		// takes up.
+		s.log.Warn("a topic was deleted or made anew, joining the group again", "error", err)
+		rest(ctx, commitAgain)
+	}
+}
+
+// once is one membership in the group.
+func (s *Sink) once(ctx context.Context) error {
 	changed := s.set.Workspace.Changed()
 	s.metrics.follow(s.set.Workspace.Load())
 	var sub *subscription
