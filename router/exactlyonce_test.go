@@ -306,3 +306,57 @@ func TestTwoRoutersWithOneIDGiveUp(t *testing.T) {
 	cancel()
 	<-gaveUp
 }
+
+// TestAPredecessorsTransactionIsEndedAtOnce: a router that died between its last
+// write and the end of its transaction must not cost the next one the whole
+// transaction timeout.
+func TestAPredecessorsTransactionIsEndedAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testkit.Fake(t, kfake.NumBrokers(1)))
+	first, cable := b.fragile(t, "same", "same")
+	died := make(chan struct{})
+	b.Fake.ControlKey(int16(kmsg.EndTxn), func(kmsg.Request) (kmsg.Response, error, bool) {
+		cable.Cut()
+		close(died)
+		return nil, errors.New("never answered"), true
+	})
+	b.send(t, event("u", 1, schemas.Headers{Source: "web"}))
+	stop := start(t, first)
+	<-died
+	began := time.Now()
+	second, _ := b.fragile(t, "same", "same")
+	start(t, second)
+	b.ReadAll(t, schemas.DeliverTopic("crm"), 1)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the event was routed after %s: the predecessor's transaction was waited for", took)
+	}
+	stop()
+}
+
+// TestAStopFinishesTheTransactionInHand instead of throwing it away.
+func TestAStopFinishesTheTransactionInHand(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testkit.Fake(t, kfake.NumBrokers(1), kfake.SleepOutOfOrder()))
+	b.send(t, event("u", 1, schemas.Headers{Source: "web"}))
+	inHand, stopping := make(chan struct{}), make(chan struct{})
+	var first sync.Once
+	b.Fake.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+		first.Do(func() {
+			close(inHand)
+			b.Fake.SleepControl(func() { <-stopping })
+		})
+		return nil, nil, false
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	r := b.router(t)
+	go func() { done <- r.Run(ctx) }()
+	<-inHand
+	cancel()
+	close(stopping)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	b.ReadAll(t, schemas.DeliverTopic("crm"), 1)
+	b.ReadAll(t, schemas.DeliverTopic("lake"), 1)
+}
