@@ -27,8 +27,10 @@ const (
 	keyOrigin        = "origin"
 	keyDestination   = "destination"
 	keyAttempt       = "attempt"
+	keyWithheld      = "withheld"
 	keyFirstAttempt  = "first-attempt"
 	keyDue           = "due"
+	keyReserved      = "reserved"
 	keyReason        = "reason"
 	keyDetail        = "detail"
 	keyEndpoints     = "endpoints"
@@ -38,7 +40,7 @@ const (
 	keyReference     = "reference"
 	keyFailedAt      = "failed-at"
 
-	headerCount = 17
+	headerCount = 19
 )
 
 // Headers is all that a stage must know of a record without parsing its JSON.
@@ -56,8 +58,10 @@ type Headers struct {
 	Origin       Origin    // who made the event
 	Destination  string    // destination id, on webhook-retry.* and dead-letters; see ValidID
 	Attempt      int       // attempts already made, 0 to MaxAttempts
-	FirstAttempt time.Time // start of the retry window; zero before the first attempt
+	Withheld     int       // attempts that were due and not made, since every endpoint was known to be down; 0 to MaxAttempts
+	FirstAttempt time.Time // start of the retry window: when the first attempt was made, or withheld; zero before
 	Due          time.Time // when the next attempt is due; on webhook-retry.*
+	Reserved     bool      // Due is a slot that was reserved at the destination; on webhook-retry.*
 	Reason       Reason    // of the last failure
 	Detail       string    // of the last failure, for people: no secret, no text from the receiver; cut to MaxDetailBytes
 	Endpoints    []uint64  // fingerprints of the endpoints to repeat, at most MaxEndpoints; nil for all

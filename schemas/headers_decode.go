@@ -83,10 +83,14 @@ func (d *decoder) delivery(key string, value []byte) error {
 		return decodeID(&d.Destination, value)
 	case keyAttempt:
 		return decodeNumber(&d.Attempt, value, MaxAttempts)
+	case keyWithheld:
+		return decodeNumber(&d.Withheld, value, MaxAttempts)
 	case keyFirstAttempt:
 		return decodeTime(&d.FirstAttempt, value)
 	case keyDue:
 		return decodeTime(&d.Due, value)
+	case keyReserved:
+		return decodeTrue(&d.Reserved, value)
 	case keyReason:
 		return decodeWord(&d.Reason, value, Reasons())
 	case keyDetail:

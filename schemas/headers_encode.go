@@ -37,7 +37,7 @@ func (h *Headers) All() iter.Seq2[string, []byte] {
 func (h *Headers) encodedBytes() int {
 	n := len(h.Source) + len(h.Type) + len(h.MessageID) + len(h.Integrations) + len(h.Origin)
 	if h.Destination != "" {
-		const numbers = 3*13 + 10 + 10 + 19 + 4 // times, attempt, partition, offset, "true"
+		const numbers = 3*13 + 2*10 + 10 + 19 + 2*4 // times, attempts, partition, offset, "true"
 		n += numbers + len(h.Destination) + len(h.Reason) + min(len(h.Detail), MaxDetailBytes) +
 			len(h.Endpoints)*(endpointDigits+1) + len(h.From.Topic)
 	}
@@ -73,8 +73,14 @@ func (e *encoder) delivery(h *Headers) {
 	if h.Attempt != 0 {
 		e.number(keyAttempt, int64(h.Attempt))
 	}
+	if h.Withheld != 0 {
+		e.number(keyWithheld, int64(h.Withheld))
+	}
 	e.instant(keyFirstAttempt, h.FirstAttempt)
 	e.instant(keyDue, h.Due)
+	if h.Reserved {
+		e.text(keyReserved, "true")
+	}
 	e.text(keyReason, string(h.Reason))
 	e.text(keyDetail, cut(h.Detail, MaxDetailBytes))
 	if len(h.Endpoints) > 0 {

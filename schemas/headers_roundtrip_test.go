@@ -57,6 +57,8 @@ func randomHeaders(rng *rand.Rand) schemas.Headers {
 		MessageID:    text("aé🛶\"\x00\n", schemas.MaxMessageIDChars),
 		Destination:  text(idLetters, schemas.MaxIDBytes),
 		Attempt:      rng.IntN(3) * rng.IntN(schemas.MaxAttempts/2),
+		Withheld:     rng.IntN(3) * rng.IntN(schemas.MaxAttempts/2),
+		Reserved:     rng.IntN(2) == 0,
 		FirstAttempt: instant(),
 		Due:          instant(),
 		Detail:       text("text: é", schemas.MaxDetailBytes/2),

@@ -8,9 +8,10 @@ import (
 
 // The topics of fixed name.
 const (
-	TopicRawEvents   = "raw-events"   // every accepted event; key: userId, else anonymousId
-	TopicDeadLetters = "dead-letters" // what could not be delivered, with its reason
-	TopicWorkspace   = "workspace"    // sources and destinations; key: <kind>/<id>
+	TopicRawEvents   = "raw-events"            // every accepted event; key: userId, else anonymousId
+	TopicDeadLetters = "dead-letters"          // what could not be delivered, with its reason
+	TopicRedriven    = "dead-letters-redriven" // which dead letters were sent again, and when; key: <partition>-<offset>
+	TopicWorkspace   = "workspace"             // sources and destinations; key: <kind>/<id>
 )
 
 const (

@@ -21,7 +21,7 @@ func TestDeliverTopic(t *testing.T) {
 
 func TestDestinationOfOtherTopics(t *testing.T) {
 	t.Parallel()
-	for _, topic := range []string{"", "deliver", "deliver.", "deliver.CRM", "deliver.a.b", "Deliver.crm", "xdeliver.crm", "deliver.a_b", "deliver." + strings.Repeat("z", 65), "raw-events", "webhook-retry.5s"} {
+	for _, topic := range []string{"", "deliver", "deliver.", "deliver.CRM", "deliver.a.b", "Deliver.crm", "xdeliver.crm", "deliver.a_b", "deliver." + strings.Repeat("z", 65), "raw-events", "webhook-retry.5s", schemas.TopicDeadLetters, schemas.TopicRedriven} {
 		if id, ok := schemas.DestinationOf(topic); ok || id != "" {
 			t.Errorf("DestinationOf(%s) = %q, %t, want none", topic, id, ok)
 		}

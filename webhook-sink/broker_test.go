@@ -24,7 +24,7 @@ func TestOnAnyBroker(t *testing.T) {
 		if messageID[len(messageID)-1] == '5' && attempt == 1 {
 			return failed(schemas.ReasonStatus5xx)
 		}
-		return outcome{verdict: delivered}
+		return outcome{Verdict: delivered}
 	}
 	brief := func(c *Config, _ *Settings) {
 		c.RetryDelays = []time.Duration{300 * time.Millisecond, time.Second}

@@ -6,6 +6,9 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"github.com/anabranch/anabranch/webhook-sink/internal/breaker"
+	"github.com/anabranch/anabranch/webhook-sink/internal/schedule"
 )
 
 // Config is what an operator may set.
@@ -13,7 +16,7 @@ type Config struct {
 	AllowNetworks    []netip.Prefix  `env:"WEBHOOK_SINK_ALLOW_NETWORKS" desc:"CIDR list of non-public networks that endpoints may live in"`
 	ExtraCAFile      string          `env:"WEBHOOK_SINK_EXTRA_CA_FILE" desc:"PEM file of roots to trust beside the system's"`
 	Timeout          time.Duration   `env:"WEBHOOK_SINK_TIMEOUT" envDefault:"5s" desc:"how long a receiver may take to answer an attempt, at most 5s"`
-	RetryDelays      []time.Duration `env:"WEBHOOK_SINK_RETRY_DELAYS" envDefault:"5s,30s,2m,5m,10m,15m" desc:"pauses between attempts, one retry topic each; the last repeats until the window ends"`
+	RetryDelays      []time.Duration `env:"WEBHOOK_SINK_RETRY_DELAYS" envDefault:"5s,30s,2m,5m,8m,8m,8m,8m,22m" desc:"pauses between attempts, one retry topic for each that differs; the last repeats until the window ends"`
 	RetryWindow      time.Duration   `env:"WEBHOOK_SINK_RETRY_WINDOW" envDefault:"4h" desc:"how long after its first attempt an event is retried, at most 4h"`
 	MaxInFlight      int             `env:"WEBHOOK_SINK_MAX_IN_FLIGHT" envDefault:"64" desc:"attempts in flight per destination"`
 	MaxInFlightTotal int             `env:"WEBHOOK_SINK_MAX_IN_FLIGHT_TOTAL" envDefault:"1024" desc:"attempts in flight over all destinations; a single one never takes more than it leaves to the others"`
@@ -41,11 +44,11 @@ func (c Config) Validate() error {
 		}
 	}
 	expect(c.Timeout >= time.Millisecond && c.Timeout <= maxTimeout,
-		"WEBHOOK_SINK_TIMEOUT", brief(c.Timeout), "a duration of 1ms to 5s")
+		"WEBHOOK_SINK_TIMEOUT", schedule.Brief(c.Timeout), "a duration of 1ms to 5s")
 	expect(c.RetryWindow >= time.Millisecond && c.RetryWindow <= maxWindow,
-		"WEBHOOK_SINK_RETRY_WINDOW", brief(c.RetryWindow), "a duration of at most 4h")
+		"WEBHOOK_SINK_RETRY_WINDOW", schedule.Brief(c.RetryWindow), "a duration of at most 4h")
 	expect(validDelays(c.RetryDelays),
-		"WEBHOOK_SINK_RETRY_DELAYS", list(c.RetryDelays), "1 to 32 durations of whole milliseconds, ascending, like 5s,30s,2m")
+		"WEBHOOK_SINK_RETRY_DELAYS", list(c.RetryDelays), "1 to 32 durations of whole milliseconds, ascending or repeated, like 5s,30s,2m,2m,10m")
 	expect(c.MaxInFlight >= 1 && c.MaxInFlight <= maxInFlight,
 		"WEBHOOK_SINK_MAX_IN_FLIGHT", c.MaxInFlight, "1 to 100000")
 	expect(c.MaxInFlightTotal >= c.MaxInFlight && c.MaxInFlightTotal <= maxInFlight,
@@ -53,12 +56,38 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+const (
+	// breakerThreshold failures in a row and breakerSilence without a good answer
+	// are hardly chance, and little enough for an endpoint that hangs to cost no
+	// more than one round of timeouts.
+	breakerThreshold = 5
+	breakerSilence   = 500 * time.Millisecond
+	firstProbe       = time.Second
+	// longestProbe is how long an endpoint that is back may wait to be noticed.
+	longestProbe = time.Minute
+)
+
+// firstInFlight is how many attempts a destination may have in flight that has
+// delivered nothing yet: as many as it takes to know that it is down.
+const firstInFlight = breakerThreshold
+
+// breaker are the settings of an endpoint's breaker. Its pauses follow the retry
+// delays where those are shorter than usual.
+func (c Config) breaker() breaker.Settings {
+	return breaker.Settings{
+		Threshold: breakerThreshold,
+		Silence:   breakerSilence,
+		First:     min(firstProbe, c.RetryDelays[0]),
+		Longest:   min(longestProbe, c.RetryDelays[len(c.RetryDelays)-1]),
+	}
+}
+
 // validDelays: each delay becomes the name of a topic and a time in a header,
 // which counts milliseconds.
 func validDelays(delays []time.Duration) bool {
 	previous := time.Duration(0)
 	for _, delay := range delays {
-		if delay <= previous || delay%time.Millisecond != 0 {
+		if delay <= 0 || delay < previous || delay%time.Millisecond != 0 {
 			return false
 		}
 		previous = delay
@@ -69,19 +98,7 @@ func validDelays(delays []time.Duration) bool {
 func list(delays []time.Duration) string {
 	texts := make([]string, len(delays))
 	for i, delay := range delays {
-		texts[i] = brief(delay)
+		texts[i] = schedule.Brief(delay)
 	}
 	return strings.Join(texts, ",")
-}
-
-// brief writes a duration as people do: 4h, not 4h0m0s.
-func brief(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 )
 
 // maxPoll bounds the records of one poll: the dispatcher hears of a full queue
@@ -34,14 +35,14 @@ func (s *session) take(fetched kgo.FetchTopicPartition) {
 		return
 	}
 	_, retry := schemas.RetryDelayOf(fetched.Topic)
-	jobs := make([]*job, len(fetched.Records))
+	jobs := make([]*dispatch.Job, len(fetched.Records))
 	for i, r := range fetched.Records {
-		jobs[i] = newJob(r)
+		jobs[i] = dispatch.NewJob(r)
 		if retry {
-			jobs[i].read() // when it is due stands in its headers
+			jobs[i].Read() // when it is due stands in its headers
 		}
 	}
-	s.dispatcher.take(place{fetched.Topic, fetched.Partition}, jobs)
+	s.dispatcher.Take(dispatch.Place{Topic: fetched.Topic, Num: fetched.Partition}, jobs)
 }
 
 // fetchError passes on what no retry mends. The client mends everything else by

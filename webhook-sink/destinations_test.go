@@ -156,7 +156,7 @@ func TestAChangedListOfDelaysStrandsNothing(t *testing.T) {
 			if attempt == 1 {
 				return failed(schemas.ReasonStatus5xx)
 			}
-			return outcome{verdict: delivered}
+			return outcome{Verdict: delivered}
 		}
 		r := p.start(l.attempt, func(c *Config, _ *Settings) { c.RetryDelays = []time.Duration{7 * time.Minute} })
 		p.produce("crm", "user", "m1")

@@ -2,36 +2,48 @@
 // destination's endpoints, at least once, each with a stable messageId.
 //
 // One client, a member of one group, fetches all topics in a loop that never
-// waits for a delivery. What it fetches goes to the [dispatcher], which keeps a
+// waits for a delivery. What it fetches goes to the dispatcher, which keeps a
 // queue per destination and decides what starts next; workers make the attempts,
 // write what failed to a retry topic or to dead-letters, and hand the record
 // back as finished. Per partition a watermark follows up to where all records are
 // finished, and only that is ever committed.
 //
-//	poll -> queue of the destination -> lane of the key -> worker -> attempt
-//	                                                          |-> delivered
-//	poll -> heap by due time -> slot? -> worker -> attempt ---|-> webhook-retry.*
-//	                              no -> put back              |-> dead-letters
+// # Rooms
+//
+// The engine is in packages below this one, none of which knows a Kafka client;
+// this package is what joins it to the brokers.
+//
+//	dispatch        what waits, what is in flight, what starts next
+//	  lanes         the order of each key
+//	  offsets       how far a partition is finished
+//	  pace          how fast the backlog of a destination that is back may return
+//	work            one record from its attempt to its end
+//	schedule        what becomes of an event: when and where it waits, when it is given up
+//	attempt         one attempt at one destination: a POST to each of its endpoints
+//	  breaker       which endpoints are down
+//	  seldom        which of many like lines a log gets
+//	  body          what is sent
+//	  post          one POST, its verdict, its signature
+//	    http1       HTTP/1.1 on a socket
+//	    resolve     look-ups of names, bounded
+//	    guard       addresses that are refused
 //
 // # Files
 //
 //	sink, session         the stage, and one membership in the group
+//	config, settings      what an operator and the process may set
 //	subscribe             which topics are consumed
 //	consume, gate         the fetch loop, and how a rebalance waits for it
-//	group, assignment     partitions come and go
-//	watermark             how far a partition is finished
-//	commit, resume        the same to the broker, and back
-//	dispatch, queue       first attempts, their slots and shares
-//	partition             one assigned partition
-//	park, dueheap         retries until they are due
-//	work, settle          one record from attempt to acknowledgement
-//	fate, schedule        what is decided, without effects
-//	attempt, outcome      one attempt at one destination
+//	group, share          partitions come and go
+//	commit, resume        watermarks to the broker, and back
+//	account, metrics      how each record ended
+//	write                 retry records and dead letters
 //
 // # Locks
 //
 // The dispatcher's mutex is the only one of the hot path. Under it the client is
 // called to pause and resume, and goroutines are started; nothing is waited for.
 // A commit holds the session's committing mutex while it waits for the broker,
-// and takes the dispatcher's inside. The gate's mutex is taken alone.
+// and takes the dispatcher's inside. The gate's mutex is taken alone. Each
+// breaker has one of its own, taken alone, and only while its endpoint fails.
 package webhooksink

@@ -18,8 +18,9 @@ const grace = time.Second
 // assignment. They have to be refused while the partition is nobody's.
 func (s *session) assigned(ctx context.Context, _ *kgo.Client, added map[string][]int32) {
 	s.gate.pass()
-	s.dispatcher.assign(added, s.finishedBefore(ctx, added))
+	s.dispatcher.Assign(added, s.finishedBefore(ctx, added))
 	s.joined.Store(true)
+	s.tellReassigned()
 }
 
 // revoked gives partitions back in good order: nothing of them starts any more,
@@ -38,11 +39,12 @@ func (s *session) revoked(ctx context.Context, _ *kgo.Client, gone map[string][]
 	s.gate.pass()
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout+2*grace)
 	defer cancel()
-	if !within(s.cfg.Timeout+grace, s.dispatcher.release(gone)...) {
+	if !within(s.cfg.Timeout+grace, s.dispatcher.Release(gone)...) {
 		s.log.Warn("partitions given back with attempts in flight, their events will be delivered again")
 	}
 	s.commit(ctx, gone)
-	s.dispatcher.forget(gone)
+	s.dispatcher.Forget(gone)
+	s.tellReassigned()
 }
 
 // lost is called when the group has already given our partitions to others (our
@@ -50,5 +52,12 @@ func (s *session) revoked(ctx context.Context, _ *kgo.Client, gone map[string][]
 func (s *session) lost(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
 	s.gate.pass()
 	s.joined.Store(false)
-	s.dispatcher.forget(gone)
+	s.dispatcher.Forget(gone)
+}
+
+func (s *session) tellReassigned() {
+	select {
+	case s.reassigned <- struct{}{}:
+	default: // said already, and not heard yet
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
 )
 
 func testConfig() Config {
@@ -120,11 +121,21 @@ type running struct {
 // events.
 type attemptFunc func(ctx context.Context, dest *workspace.Destination, messageID string) outcome
 
+// The words of package attempt, short for tests in which attempt is a number.
+type outcome = attempt.Outcome
+
+const (
+	delivered = attempt.Delivered
+	retry     = attempt.Retry
+	dead      = attempt.Dead
+	abandoned = attempt.Abandoned
+)
+
 // option changes a sink before it runs.
 type option func(*Config, *Settings)
 
-// start runs a sink whose attempts are made by attempt; nil leaves the real one.
-func (p *plant) start(attempt attemptFunc, options ...option) *running {
+// start runs a sink whose attempts are made by receiver; nil leaves the real one.
+func (p *plant) start(receiver attemptFunc, options ...option) *running {
 	p.t.Helper()
 	cfg := testConfig()
 	cable := newWire(p.client)
@@ -144,12 +155,12 @@ func (p *plant) start(attempt attemptFunc, options ...option) *running {
 		p.t.Fatalf("New: %v", err)
 	}
 	sink.commitEvery = p.commitEvery
-	if attempt != nil {
-		sink.attempt = func(ctx context.Context, dest *workspace.Destination, _ []uint64, event []byte) outcome {
+	if receiver != nil {
+		sink.attempt = func(ctx context.Context, dest *workspace.Destination, _ []uint64, event []byte, _ bool) outcome {
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
 			defer cable.onCut(cancel)()
-			return attempt(ctx, dest, messageIDOf(p.t, event))
+			return receiver(ctx, dest, messageIDOf(p.t, event))
 		}
 	}
 	ctx, stop := context.WithCancel(p.t.Context())
@@ -225,16 +236,21 @@ func messageIDOf(tb testing.TB, event []byte) string {
 	return e.MessageID
 }
 
+func headersOf(tb testing.TB, r *kgo.Record) schemas.Headers {
+	tb.Helper()
+	h, err := kafka.HeadersOf(r)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return h
+}
+
 // deadLetters returns the headers of all n dead letters.
 func (p *plant) deadLetters(n int) []schemas.Headers {
 	p.t.Helper()
 	var all []schemas.Headers
 	for _, r := range p.cluster.ReadAll(p.t, schemas.TopicDeadLetters, n) {
-		h, err := kafka.HeadersOf(r)
-		if err != nil {
-			p.t.Fatalf("read dead letter: %v", err)
-		}
-		all = append(all, h)
+		all = append(all, headersOf(p.t, r))
 	}
 	return all
 }

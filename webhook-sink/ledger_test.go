@@ -35,14 +35,14 @@ func newLedger(service time.Duration) *ledger {
 func (l *ledger) attempt(ctx context.Context, dest *workspace.Destination, messageID string) outcome {
 	attempt := l.arrive(dest.ID, messageID)
 	defer l.leave(dest.ID)
-	o := outcome{verdict: delivered}
+	o := outcome{Verdict: delivered}
 	if l.answer != nil {
 		o = l.answer(dest.ID, messageID, attempt)
 	}
 	if !rest(ctx, l.service) {
-		return outcome{verdict: abandoned}
+		return outcome{Verdict: abandoned}
 	}
-	if o.verdict == delivered {
+	if o.Verdict == delivered {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.delivered = append(l.delivered, messageID)
@@ -96,5 +96,5 @@ func (l *ledger) once(t *testing.T, want []string) {
 
 // failed is an outcome to be repeated.
 func failed(reason schemas.Reason) outcome {
-	return outcome{verdict: retry, reason: reason, detail: string(reason), endpoints: []uint64{1}}
+	return outcome{Verdict: retry, Reason: reason, Detail: string(reason), Endpoints: []uint64{1}}
 }

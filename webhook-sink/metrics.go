@@ -8,6 +8,9 @@ import (
 
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
+	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
+	"github.com/anabranch/anabranch/webhook-sink/internal/schedule"
 )
 
 // metrics are the sink's. A record is counted when it is finished: a record that
@@ -23,6 +26,9 @@ type metrics struct {
 	queued      prometheus.Gauge
 	latency     prometheus.Histogram
 	lateness    prometheus.Histogram
+	due         prometheus.Gauge
+	leftOut     *prometheus.CounterVec
+	down        *prometheus.GaugeVec
 
 	known sync.Map // ids that the workspace has named since the start
 }
@@ -59,8 +65,20 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}, []string{"reason"}),
 		hops: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "anabranch_webhook_sink_hops_total",
-			Help: "Retries put back without an attempt: their destination had no free slot, or they are not due for longer than their topic's delay.",
+			Help: "Retries put back without an attempt: they got a slot in the future, or they are not due for longer than their topic's delay.",
 		}),
+		due: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "anabranch_webhook_sink_retries_waiting",
+			Help: "Retries that are due and wait for a slot of their destination.",
+		}),
+		leftOut: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "anabranch_webhook_sink_left_out_total",
+			Help: "Requests to endpoints that were not made, since the endpoint is down. An event for which that leaves no endpoint waits on a retry topic.",
+		}, []string{"destination"}),
+		down: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "anabranch_webhook_sink_endpoints_down",
+			Help: "Endpoints that failed so often in a row that only a probe goes there from time to time.",
+		}, []string{"destination"}),
 		writeErrors: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "anabranch_webhook_sink_write_errors_total",
 			Help: "Failed writes of retry records and dead letters; each is tried again.",
@@ -89,7 +107,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 	}
 	reg.MustRegister(m.deliveries, m.attempts, m.deadLetters, m.hops, m.writeErrors, m.commits,
-		m.inFlight, m.queued, m.latency, m.lateness)
+		m.inFlight, m.queued, m.latency, m.lateness, m.due, m.leftOut, m.down)
 	for _, reason := range schemas.Reasons() {
 		m.deadLetters.WithLabelValues(string(reason))
 	}
@@ -109,10 +127,12 @@ func (m *metrics) follow(ws *workspace.Snapshot) {
 		for _, r := range []string{resultDelivered, resultRetried, resultDead} {
 			m.deliveries.WithLabelValues(dest.ID, r)
 		}
-		m.attempts.WithLabelValues(dest.ID, outcomeDelivered)
+		m.attempts.WithLabelValues(dest.ID, attempt.OutcomeDelivered)
 		for _, reason := range attemptReasons() {
 			m.attempts.WithLabelValues(dest.ID, string(reason))
 		}
+		m.leftOut.WithLabelValues(dest.ID)
+		m.down.WithLabelValues(dest.ID)
 	}
 }
 
@@ -131,23 +151,33 @@ func (m *metrics) label(destination string) string {
 	return removed
 }
 
-// attempted counts one request to one endpoint.
-func (m *metrics) attempted(destination, outcome string) {
+// Posted implements attempt.Observer.
+func (m *metrics) Posted(destination, outcome string) {
 	m.attempts.WithLabelValues(m.label(destination), outcome).Inc()
 }
 
-func (m *metrics) delivered(j *job, f fate, since time.Duration) {
-	m.deliveries.WithLabelValues(m.label(f.headers.Destination), resultDelivered).Inc()
-	if !j.isRetry() {
+// LeftOut implements attempt.Observer.
+func (m *metrics) LeftOut(destination string) {
+	m.leftOut.WithLabelValues(m.label(destination)).Inc()
+}
+
+// Down implements attempt.Observer.
+func (m *metrics) Down(destination string, more int) {
+	m.down.WithLabelValues(m.label(destination)).Add(float64(more))
+}
+
+func (m *metrics) delivered(j *dispatch.Job, f schedule.Fate, since time.Duration) {
+	m.deliveries.WithLabelValues(m.label(f.Headers.Destination), resultDelivered).Inc()
+	if !j.IsRetry() {
 		m.latency.Observe(since.Seconds())
 	}
 }
 
-func (m *metrics) retried(f fate) {
-	m.deliveries.WithLabelValues(m.label(f.headers.Destination), resultRetried).Inc()
+func (m *metrics) retried(f schedule.Fate) {
+	m.deliveries.WithLabelValues(m.label(f.Headers.Destination), resultRetried).Inc()
 }
 
-func (m *metrics) died(f fate) {
-	m.deliveries.WithLabelValues(m.label(f.headers.Destination), resultDead).Inc()
-	m.deadLetters.WithLabelValues(string(f.headers.Reason)).Inc()
+func (m *metrics) died(f schedule.Fate) {
+	m.deliveries.WithLabelValues(m.label(f.Headers.Destination), resultDead).Inc()
+	m.deadLetters.WithLabelValues(string(f.Headers.Reason)).Inc()
 }

@@ -46,8 +46,8 @@ func TestOrderOfEachKeyAndParallelKeys(t *testing.T) {
 			}
 			last[user] = id
 		}
-		if limit := (shares{each: 64, total: 1024}); l.peak["crm"] != limit.each-limit.each/8 {
-			t.Errorf("%d attempts in flight at most, expected %d", l.peak["crm"], limit.each-limit.each/8)
+		if limit := testConfig().MaxInFlight; l.peak["crm"] != limit {
+			t.Errorf("%d attempts in flight at most, expected %d", l.peak["crm"], limit)
 		}
 		if got := r.metric("deliveries_total", "crm", "delivered"); got != float64(len(want)) {
 			t.Errorf("deliveries_total is %v, expected %d", got, len(want))

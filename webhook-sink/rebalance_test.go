@@ -17,7 +17,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
-	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
+	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 )
 
 // members waits until the group is stable with n members that have partitions.
@@ -53,7 +53,7 @@ func TestMembersComeAndGo(t *testing.T) {
 			if messageID[len(messageID)-1] == '3' && attempt == 1 {
 				return failed(schemas.ReasonStatus5xx)
 			}
-			return outcome{verdict: delivered}
+			return outcome{Verdict: delivered}
 		}
 		produced := make(chan struct{})
 		go func() {
@@ -152,7 +152,7 @@ func TestAPauseDoesNotOutliveARebalance(t *testing.T) {
 		p.write(spread(n, partitions)...)
 		slow := newLedger(100 * time.Millisecond)
 		first := p.start(slow.attempt).ready()
-		testkit.Until(t, func() bool { return first.metric("queue_bytes") > maxQueueBytes }, "the queue to be full")
+		testkit.Until(t, func() bool { return first.metric("queue_bytes") > 1<<20 }, "the queue to be full")
 		second := p.start(slow.attempt)
 		p.members(2)
 		second.end()
@@ -214,10 +214,10 @@ func TestACommitThatWasOvertakenByALossIsNotSent(t *testing.T) {
 		go func() { ended <- s.run(ctx, p.live.Changed()) }()
 		p.members(1)
 		one := map[string][]int32{"deliver.crm": {0}}
-		stale := newPartition(place{"deliver.crm", 0}, offsets.Done{})
-		s.dispatcher.forget(one)
-		s.dispatcher.assign(one, nil)
-		if err := s.send(ctx, []watermark{{part: stale, at: kgo.EpochOffset{Offset: 7}}}); !errors.Is(err, errLost) {
+		s.dispatcher.Forget(one)
+		s.dispatcher.Assign(one, nil)
+		stale := dispatch.Watermark{Place: dispatch.Place{Topic: "deliver.crm", Num: 0}, At: kgo.EpochOffset{Offset: 7}}
+		if err := s.send(ctx, []dispatch.Watermark{stale}); !errors.Is(err, errLost) {
 			t.Errorf("send = %v, expected the commit to be held back", err)
 		}
 		if got := p.committed(0); got != 0 {

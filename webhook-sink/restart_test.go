@@ -53,7 +53,7 @@ func TestAKillLosesNothing(t *testing.T) {
 			if messageID[len(messageID)-1] == '7' && attempt == 1 {
 				return failed(schemas.ReasonStatus5xx)
 			}
-			return outcome{verdict: delivered}
+			return outcome{Verdict: delivered}
 		}
 		for kills := range 5 {
 			r := p.start(l.attempt, static("one"))
@@ -113,7 +113,7 @@ func TestACleanStopRepeatsNothing(t *testing.T) {
 					if messageID[len(messageID)-1] == '3' && attempt == 1 {
 						return failed(schemas.ReasonStatus5xx)
 					}
-					return outcome{verdict: delivered}
+					return outcome{Verdict: delivered}
 				}
 				for distinct(l.all()) < n {
 					r := p.start(l.attempt, static(member)).ready()
@@ -204,7 +204,7 @@ func TestAKillRepeatsTheLastMomentAtMost(t *testing.T) {
 		receiver := func(ctx context.Context, dest *workspace.Destination, messageID string) outcome {
 			if messageID == "hangs" {
 				rest(ctx, time.Hour)
-				return outcome{verdict: abandoned}
+				return outcome{Verdict: abandoned}
 			}
 			return l.attempt(ctx, dest, messageID)
 		}
@@ -234,7 +234,7 @@ func TestUnreadableProgressIsRepeated(t *testing.T) {
 		l := newLedger(10 * time.Millisecond)
 		receiver := func(ctx context.Context, dest *workspace.Destination, messageID string) outcome {
 			if messageID == "hangs" && !rest(ctx, time.Hour) {
-				return outcome{verdict: abandoned}
+				return outcome{Verdict: abandoned}
 			}
 			return l.attempt(ctx, dest, messageID)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
 )
 
@@ -20,7 +21,7 @@ const resumeTime = 5 * time.Second
 //
 // Should the broker not answer, nothing was finished: what was is delivered once
 // more, which beats waiting.
-func (s *session) finishedBefore(ctx context.Context, of map[string][]int32) map[place]offsets.Done {
+func (s *session) finishedBefore(ctx context.Context, of map[string][]int32) map[dispatch.Place]offsets.Done {
 	if len(of) == 0 {
 		return nil
 	}
@@ -34,14 +35,14 @@ func (s *session) finishedBefore(ctx context.Context, of map[string][]int32) map
 		s.log.Warn("read of committed offsets failed, some events will be delivered again", "error", err)
 		return nil
 	}
-	before := make(map[place]offsets.Done)
+	before := make(map[dispatch.Place]offsets.Done)
 	for _, t := range resp.Groups[0].Topics {
 		for _, p := range t.Partitions {
 			if p.Metadata == nil || p.ErrorCode != 0 {
 				continue
 			}
 			if done := offsets.Decode(p.Offset, *p.Metadata); !done.Empty() {
-				before[place{t.Topic, p.Partition}] = done
+				before[dispatch.Place{Topic: t.Topic, Num: p.Partition}] = done
 			}
 		}
 	}

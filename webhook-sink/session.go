@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 )
 
 // session is one membership in the group: the client, what it has fetched, and
@@ -17,9 +19,11 @@ type session struct {
 	*Sink
 
 	client     *kgo.Client
-	dispatcher *dispatcher
+	dispatcher *dispatch.Dispatcher
 	gate       gate
 	sub        *subscription
+
+	reassigned chan struct{} // partitions have come or gone since it was last received
 
 	workers sync.WaitGroup
 	// cut ends the context of the workers, which otherwise outlives the sink's.
@@ -30,24 +34,36 @@ type session struct {
 }
 
 func newSession(ctx context.Context, sink *Sink, sub *subscription) (*session, error) {
-	s := &session{Sink: sink, sub: sub}
-	s.dispatcher = newDispatcher(shares{each: s.cfg.MaxInFlight, total: s.cfg.MaxInFlightTotal}, s.cfg.RetryDelays[0], s.metrics)
+	s := &session{Sink: sink, sub: sub, reassigned: make(chan struct{}, 1)}
 	work, cut := context.WithCancel(context.WithoutCancel(ctx))
 	s.cut = cut
-	s.dispatcher.start = func(j *job) { s.workers.Go(func() { s.work(work, j) }) }
 	client, err := kgo.NewClient(s.options()...)
 	if err != nil {
 		cut()
 		return nil, fmt.Errorf("create the webhook sink's client: %w", err)
 	}
 	s.client = client
-	s.dispatcher.flow = flow{
-		pauseTopic:      func(topic string) { client.PauseFetchTopics(topic) },
-		resumeTopic:     func(topic string) { client.ResumeFetchTopics(topic) },
-		pausePartition:  func(at place) { client.PauseFetchPartitions(map[string][]int32{at.topic: {at.num}}) },
-		resumePartition: func(at place) { client.ResumeFetchPartitions(map[string][]int32{at.topic: {at.num}}) },
-	}
+	worker := s.newWorker()
+	s.dispatcher = dispatch.New(dispatch.Options{
+		Limits:    dispatch.Limits{Each: s.cfg.MaxInFlight, Total: s.cfg.MaxInFlightTotal, First: firstInFlight},
+		Shortest:  s.cfg.RetryDelays[0],
+		FetchWait: fetchMaxWait,
+		Flow:      flowOf(client),
+		Gauges:    dispatch.Gauges{InFlight: s.metrics.inFlight, Queued: s.metrics.queued, Due: s.metrics.due, Lateness: s.metrics.lateness},
+		Start:     func(j *dispatch.Job) { s.workers.Go(func() { worker.Work(work, j) }) },
+	})
+	worker.Done = s.dispatcher.Done
 	return s, nil
+}
+
+func flowOf(client *kgo.Client) dispatch.Flow {
+	only := func(at dispatch.Place) map[string][]int32 { return map[string][]int32{at.Topic: {at.Num}} }
+	return dispatch.Flow{
+		PauseTopic:      func(topic string) { client.PauseFetchTopics(topic) },
+		ResumeTopic:     func(topic string) { client.ResumeFetchTopics(topic) },
+		PausePartition:  func(at dispatch.Place) { client.PauseFetchPartitions(only(at)) },
+		ResumePartition: func(at dispatch.Place) { client.ResumeFetchPartitions(only(at)) },
+	}
 }
 
 // run consumes until ctx ends or fetching fails for good, then stops in order.
@@ -74,7 +90,7 @@ const leaveTime = time.Second
 // their time are cut, which finishes nothing: their records stay uncommitted and
 // are met again. The session's own goroutines have been told to end.
 func (s *session) stop(ctx context.Context, own *sync.WaitGroup) {
-	if !within(s.cfg.Timeout+grace, s.dispatcher.stop()) {
+	if !within(s.cfg.Timeout+grace, s.dispatcher.Stop()) {
 		s.log.Warn("stopped with attempts in flight, their events will be delivered again")
 	}
 	s.cut()

@@ -10,6 +10,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
+	"github.com/anabranch/anabranch/webhook-sink/internal/schedule"
+	"github.com/anabranch/anabranch/webhook-sink/internal/seldom"
 )
 
 // Sink is the stage. It is made by New and runs once.
@@ -18,11 +21,12 @@ type Sink struct {
 	set      Settings
 	log      *slog.Logger
 	metrics  *metrics
-	schedule *schedule
-	// attempt is one attempt at one destination; see attempter.
-	attempt func(ctx context.Context, dest *workspace.Destination, only []uint64, event []byte) outcome
+	schedule *schedule.Schedule
+	// attempt is one attempt at one destination; see attempt.Attempter.
+	attempt func(ctx context.Context, dest *workspace.Destination, only []uint64, event []byte, last bool) attempt.Outcome
 	close   func()
 	joined  atomic.Bool
+	seldom  seldom.Log // of dead letters
 
 	commitEvery time.Duration
 }
@@ -34,15 +38,16 @@ func New(cfg Config, set Settings) (*Sink, error) {
 		return nil, err
 	}
 	m := newMetrics(set.Registerer)
-	attempter, err := newAttempter(attemptOptions{
-		timeout: cfg.Timeout,
-		idle:    cfg.MaxInFlight,
-		allow:   cfg.AllowNetworks,
-		peers:   set.Peers,
-		extraCA: cfg.ExtraCAFile,
-		dial:    set.Dial,
-		logger:  set.Logger,
-		observe: m.attempted,
+	attempter, err := attempt.New(attempt.Options{
+		Timeout: cfg.Timeout,
+		Idle:    cfg.MaxInFlight,
+		Allow:   cfg.AllowNetworks,
+		Peers:   set.Peers,
+		ExtraCA: cfg.ExtraCAFile,
+		Dial:    set.Dial,
+		Breaker: cfg.breaker(),
+		Logger:  set.Logger,
+		Observe: m,
 	})
 	if err != nil {
 		return nil, err
@@ -52,9 +57,9 @@ func New(cfg Config, set Settings) (*Sink, error) {
 		set:      set,
 		log:      set.Logger,
 		metrics:  m,
-		schedule: newSchedule(cfg),
-		attempt:  attempter.attempt,
-		close:    attempter.close,
+		schedule: schedule.New(cfg.RetryDelays, cfg.RetryWindow, nil),
+		attempt:  attempter.Attempt,
+		close:    attempter.Close,
 
 		commitEvery: commitEvery,
 	}, nil

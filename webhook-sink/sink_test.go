@@ -88,6 +88,9 @@ func TestSeriesExistBeforeTheFirstEvent(t *testing.T) {
 		"queue_bytes":            1,
 		"delivery_seconds":       1,
 		"retry_lateness_seconds": 1,
+		"retries_waiting":        1,
+		"left_out_total":         1,
+		"endpoints_down":         1,
 	} {
 		if count[name] != want {
 			t.Errorf("%s has %d series, expected %d", name, count[name], want)

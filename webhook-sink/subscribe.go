@@ -72,7 +72,8 @@ func (s *Sink) subscribe(ctx context.Context) (*subscription, error) {
 	return sub, nil
 }
 
-// follow keeps the subscription in step with the workspace until ctx ends.
+// follow keeps the subscription in step with the workspace, and our share with
+// the group, until ctx ends.
 func (s *session) follow(ctx context.Context, changed <-chan struct{}) {
 	grace := time.NewTimer(leftoverGrace)
 	defer grace.Stop()
@@ -87,6 +88,8 @@ func (s *session) follow(ctx context.Context, changed <-chan struct{}) {
 			s.consumeAlso(ctx, deliverTopics(ws))
 		case <-grace.C:
 			s.consumeAlso(ctx, s.sub.leftovers)
+		case <-s.reassigned:
+			s.reshare(ctx)
 		}
 	}
 }
@@ -106,6 +109,12 @@ func (s *session) consumeAlso(ctx context.Context, topics []string) {
 	s.log.Info("consuming more topics", "topics", slices.Clone(added))
 	s.client.AddConsumeTopics(added...)
 }
+
+// The pauses between requests that fail.
+const (
+	firstPause = 250 * time.Millisecond
+	lastPause  = 5 * time.Second
+)
 
 // persist calls do until it succeeds, and reports false when ctx ended first.
 func (s *Sink) persist(ctx context.Context, what string, do func() error) bool {

@@ -25,7 +25,7 @@ func TestFourHoursAcrossRestarts(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			attempts = append(attempts, time.Now())
-			return outcome{verdict: retry, reason: schemas.ReasonStatus5xx, detail: "status 500", endpoints: []uint64{1}}
+			return outcome{Verdict: retry, Reason: schemas.ReasonStatus5xx, Detail: "status 500", Endpoints: []uint64{1}}
 		}
 		p.produce("crm", "user", "m1")
 		began := time.Now()
@@ -68,7 +68,7 @@ func TestAReceiverThatRecoversGetsTheEventOnce(t *testing.T) {
 			if time.Since(began) < time.Hour {
 				return failed(schemas.ReasonNetwork)
 			}
-			return outcome{verdict: delivered}
+			return outcome{Verdict: delivered}
 		}
 		p.produce("crm", "user", ids("m", 20)...)
 		r := p.start(l.attempt).ready()
@@ -98,11 +98,11 @@ func TestALongPauseThatTheReceiverAskedFor(t *testing.T) {
 		l.answer = func(_, _ string, attempt int) outcome {
 			if attempt == 1 {
 				o := failed(schemas.ReasonStatus5xx)
-				o.retryAfter = 80 * time.Minute
+				o.RetryAfter = 80 * time.Minute
 				return o
 			}
 			second = time.Since(began)
-			return outcome{verdict: delivered}
+			return outcome{Verdict: delivered}
 		}
 		p.produce("crm", "user", "m1")
 		r := p.start(l.attempt).ready()
@@ -128,10 +128,10 @@ func TestRetriesWithoutASlotHopAndArrive(t *testing.T) {
 		l.answer = func(id, _ string, attempt int) outcome {
 			if attempt == 1 && id == "crm" {
 				o := failed(schemas.ReasonStatus5xx)
-				o.retryAfter = 20 * time.Minute
+				o.RetryAfter = 20 * time.Minute
 				return o
 			}
-			return outcome{verdict: delivered}
+			return outcome{Verdict: delivered}
 		}
 		for _, id := range ids("m", 200) {
 			p.produce("crm", id, id)

@@ -33,7 +33,7 @@ func TestAFailedWriteIsTriedUntilItSucceeds(t *testing.T) {
 			if messageID == "fails" && attempt == 1 {
 				return failed(schemas.ReasonStatus5xx)
 			}
-			return outcome{verdict: delivered}
+			return outcome{Verdict: delivered}
 		}
 		p.produce("crm", "a", "fails")
 		p.produce("crm", "b", "fine")
@@ -110,7 +110,7 @@ func TestADeadLetterTooLargeIsAReference(t *testing.T) {
 		p.refuse(schemas.TopicDeadLetters, kerr.MessageTooLarge, 1)
 		l := newLedger(time.Millisecond)
 		l.answer = func(string, string, int) outcome {
-			return outcome{verdict: dead, reason: schemas.ReasonStatus4xx, detail: "status 410"}
+			return outcome{Verdict: dead, Reason: schemas.ReasonStatus4xx, Detail: "status 410"}
 		}
 		p.produce("crm", "a", "first", "large")
 		r := p.start(l.attempt)
@@ -147,7 +147,7 @@ func TestMetadataTheBrokerDoesNotTake(t *testing.T) {
 			if messageID == "slow" {
 				time.Sleep(4 * time.Second)
 			}
-			return outcome{verdict: delivered}
+			return outcome{Verdict: delivered}
 		}
 		p.produce("crm", "a", "fast")
 		p.produce("crm", "b", "slow")

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,16 +77,16 @@ func TestAwaitNamesTheBrokerThatIsNotThereYet(t *testing.T) {
 
 func TestAwaitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	_ = l.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	err = Await(ctx, []kgo.Opt{kgo.SeedBrokers(addr)}, []string{addr}, slog.New(slog.DiscardHandler))
-	if err == nil || !strings.Contains(err.Error(), addr) || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("Await = %v, want the address and the cause", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		const addr = "127.0.0.1:9092"
+		refuse := func(context.Context, string, string) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := Await(ctx, []kgo.Opt{kgo.SeedBrokers(addr), kgo.Dialer(refuse)}, []string{addr}, slog.New(slog.DiscardHandler))
+		if err == nil || !strings.Contains(err.Error(), addr) || !strings.Contains(err.Error(), "refused") {
+			t.Errorf("Await = %v, want the address and the cause", err)
+		}
+	})
 }

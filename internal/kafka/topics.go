@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +21,7 @@ import (
 // partitions and break the order of their events.
 type TopicConfig struct {
 	Partitions        int           `env:"TOPIC_PARTITIONS" envDefault:"6" desc:"partitions of raw-events, the retry topics and dead-letters when they are created"`
-	DeliverPartitions int           `env:"DELIVER_TOPIC_PARTITIONS" envDefault:"6" desc:"partitions of each destination's topic when it is created; 1 beyond about 300 destinations"`
+	DeliverPartitions int           `env:"DELIVER_TOPIC_PARTITIONS" envDefault:"0" desc:"partitions of each destination's topic when it is created; 0: 6 for the first 50 destinations, 2 up to 300, 1 beyond"`
 	Replication       int           `env:"TOPIC_REPLICATION" envDefault:"-1" desc:"replicas of each topic when it is created; -1: the broker's default"`
 	RawRetention      time.Duration `env:"RAW_EVENTS_RETENTION" envDefault:"720h" desc:"how long raw-events keeps an event"`
 	RawBytes          int           `env:"RAW_EVENTS_RETENTION_BYTES" envDefault:"0" desc:"bytes of raw-events to keep per partition; 0: no bound on Kafka, 128 MiB on the embedded broker"`
@@ -35,10 +34,11 @@ type TopicConfig struct {
 // Validate reports every setting that cannot work.
 func (c TopicConfig) Validate() error {
 	var errs []error
-	for name, n := range map[string]int{"TOPIC_PARTITIONS": c.Partitions, "DELIVER_TOPIC_PARTITIONS": c.DeliverPartitions} {
-		if n < 1 || n > 10_000 {
-			errs = append(errs, fmt.Errorf("%s=%d: expected 1 to 10000", name, n))
-		}
+	if c.Partitions < 1 || c.Partitions > maxPartitions {
+		errs = append(errs, fmt.Errorf("TOPIC_PARTITIONS=%d: expected 1 to %d", c.Partitions, maxPartitions))
+	}
+	if c.DeliverPartitions < 0 || c.DeliverPartitions > maxPartitions {
+		errs = append(errs, fmt.Errorf("DELIVER_TOPIC_PARTITIONS=%d: expected 1 to %d, or 0 to choose by the number of destinations", c.DeliverPartitions, maxPartitions))
 	}
 	if c.Replication != -1 && (c.Replication < 1 || c.Replication > 100) {
 		errs = append(errs, fmt.Errorf("TOPIC_REPLICATION=%d: expected 1 to 100, or -1 for the broker's default", c.Replication))
@@ -52,10 +52,15 @@ func (c TopicConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
+const maxPartitions = 10_000
+
 const (
 	deliverRetention    = 7 * 24 * time.Hour
 	retryRetention      = 24 * time.Hour
 	deadLetterRetention = 30 * 24 * time.Hour
+	// A note that a dead letter was sent again has to outlive the dead letter, which
+	// its broker deletes with the segment it stands in: up to a segment's age late.
+	redrivenRetention = 2 * deadLetterRetention
 
 	// The embedded broker reads its whole log into memory when it starts: about
 	// one gigabyte resident per gigabyte of log after a kill. So there the history
@@ -83,10 +88,13 @@ func (c TopicConfig) policyOf(name string) (policy, error) {
 		return policy{c.Partitions, c.history()}, nil
 	case name == schemas.TopicDeadLetters:
 		return policy{c.Partitions, expire(deadLetterRetention)}, nil
+	case name == schemas.TopicRedriven:
+		// One partition: each transaction of a redrive writes to it.
+		return policy{1, expire(redrivenRetention)}, nil
 	case name == schemas.TopicWorkspace:
 		return policy{1, c.keepLast()}, nil
 	case deliver:
-		return policy{c.DeliverPartitions, c.backlog()}, nil
+		return policy{c.DeliverPartitions, c.backlog()}, nil // 0 is for createAll to fill in
 	case retry:
 		return policy{c.Partitions, expire(retryRetention)}, nil
 	default:
@@ -139,6 +147,7 @@ func NewTopics(cl *kgo.Client, config TopicConfig) *Topics {
 // all of them are visible with a leader, so that a producer that hears of a
 // topic afterwards never meets "unknown topic".
 func (t *Topics) Ensure(ctx context.Context, names ...string) error {
+	names = slices.Compact(slices.Sorted(slices.Values(names))) // brokers refuse a request that names one twice
 	for {
 		missing, err := t.missing(ctx, names)
 		if err != nil {
@@ -147,10 +156,8 @@ func (t *Topics) Ensure(ctx context.Context, names ...string) error {
 		if len(missing) == 0 {
 			return nil
 		}
-		for _, name := range missing {
-			if err := t.create(ctx, name); err != nil {
-				return err
-			}
+		if err := t.createAll(ctx, missing); err != nil {
+			return err
 		}
 		// A created topic shows up once its metadata has spread over the
 		// cluster; the next look is what tells.
@@ -188,35 +195,6 @@ func visible(d kadm.TopicDetail) bool {
 	return true
 }
 
-func (t *Topics) create(ctx context.Context, name string) error {
-	p, err := t.config.policyOf(name)
-	if err != nil {
-		return err
-	}
-	configs := make(map[string]*string, len(p.configs))
-	for key, value := range p.configs {
-		configs[key] = &value
-	}
-	_, err = t.admin.CreateTopic(ctx, int32(p.partitions), int16(t.config.Replication), configs, name)
-	// Several processes start at once, and a topic can exist without being
-	// visible yet.
-	if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
-		return fmt.Errorf("create topic %s with %d partitions, %s: %w", name, p.partitions, describe(p.configs), err)
-	}
-	return nil
-}
-
-func describe(configs map[string]string) string {
-	var b strings.Builder
-	for i, key := range slices.Sorted(maps.Keys(configs)) {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(key + "=" + configs[key])
-	}
-	return b.String()
-}
-
 // List returns the names of the existing topics that begin with prefix, sorted.
 func (t *Topics) List(ctx context.Context, prefix string) ([]string, error) {
 	details, err := t.admin.ListTopics(ctx)
@@ -230,4 +208,42 @@ func (t *Topics) List(ctx context.Context, prefix string) ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+// Range is what a partition holds for readers of committed records: offsets
+// from Start up to End, End excluded.
+type Range struct{ Start, End int64 }
+
+// Ranges returns the range of each partition of a topic; none for a topic that
+// does not exist. With a since that is not zero a range begins with the first
+// record that is not older.
+func (t *Topics) Ranges(ctx context.Context, topic string, since time.Time) (map[int32]Range, error) {
+	list := t.admin.ListStartOffsets
+	if !since.IsZero() {
+		list = func(ctx context.Context, topics ...string) (kadm.ListedOffsets, error) {
+			return t.admin.ListOffsetsAfterMilli(ctx, since.UnixMilli(), topics...)
+		}
+	}
+	starts, err := list(ctx, topic)
+	if err = errors.Join(err, starts.Error()); err != nil {
+		return nil, unlisted(topic, err)
+	}
+	ends, err := t.admin.ListCommittedOffsets(ctx, topic)
+	if err = errors.Join(err, ends.Error()); err != nil {
+		return nil, unlisted(topic, err)
+	}
+	ranges := make(map[int32]Range, len(ends[topic]))
+	for partition, end := range ends[topic] {
+		ranges[partition] = Range{Start: min(starts[topic][partition].Offset, end.Offset), End: end.Offset}
+	}
+	return ranges, nil
+}
+
+// unlisted is the error of a look at a topic's offsets; nil when the topic does
+// not exist.
+func unlisted(topic string, err error) error {
+	if errors.Is(err, kerr.UnknownTopicOrPartition) {
+		return nil
+	}
+	return fmt.Errorf("list the offsets of %s: %w", topic, err)
 }

@@ -2,12 +2,14 @@ package kafka
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
@@ -19,8 +21,8 @@ func TestEnsureCreatesEachTopicWithItsPolicy(t *testing.T) {
 	t.Parallel()
 	cluster := testkit.Brokers(t)
 	cl := cluster.Client(t)
-	names := []string{schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicWorkspace, schemas.DeliverTopic("crm"), schemas.RetryTopic(30 * time.Second)}
-	if err := NewTopics(cl, topicConfig).Ensure(t.Context(), names...); err != nil {
+	names := []string{schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicRedriven, schemas.TopicWorkspace, schemas.DeliverTopic("crm"), schemas.RetryTopic(30 * time.Second)}
+	if err := NewTopics(cl, topicConfig).Ensure(t.Context(), append(names, names...)...); err != nil {
 		t.Fatal(err)
 	}
 	admin := kadm.NewClient(cl)
@@ -36,11 +38,12 @@ func TestEnsureCreatesEachTopicWithItsPolicy(t *testing.T) {
 		partitions        int
 		policy, retention string
 	}{
-		"raw-events":        {4, "delete", "172800000"},
-		"dead-letters":      {4, "delete", "2592000000"},
-		"workspace":         {1, "compact", ""},
-		"deliver.crm":       {2, "delete", "604800000"},
-		"webhook-retry.30s": {4, "delete", "86400000"},
+		"raw-events":            {4, "delete", "172800000"},
+		"dead-letters":          {4, "delete", "2592000000"},
+		"dead-letters-redriven": {1, "delete", "5184000000"},
+		"workspace":             {1, "compact", ""},
+		"deliver.crm":           {2, "delete", "604800000"},
+		"webhook-retry.30s":     {4, "delete", "86400000"},
 	} {
 		if got := len(details[name].Partitions); got != want.partitions {
 			t.Errorf("%s has %d partitions, want %d", name, got, want.partitions)
@@ -166,6 +169,45 @@ func TestList(t *testing.T) {
 	}
 }
 
+func TestRanges(t *testing.T) {
+	t.Parallel()
+	cluster := testkit.Brokers(t)
+	cl := cluster.Client(t)
+	topics := NewTopics(cl, topicConfig)
+	ranges := func(since time.Time) map[int32]Range {
+		t.Helper()
+		got, err := topics.Ranges(t.Context(), schemas.TopicRedriven, since)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	if got := ranges(time.Time{}); len(got) != 0 {
+		t.Errorf("ranges of a topic that does not exist: %v", got)
+	}
+	if err := topics.Ensure(t.Context(), schemas.TopicRedriven); err != nil {
+		t.Fatal(err)
+	}
+	noon := time.Now().Truncate(time.Second)
+	for _, at := range []time.Time{noon.Add(-time.Hour), noon, noon.Add(time.Hour)} {
+		r := &kgo.Record{Topic: schemas.TopicRedriven, Key: []byte("0-0"), Timestamp: at}
+		if err := cl.ProduceSync(t.Context(), r).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for since, want := range map[time.Time]Range{
+		{}:                         {0, 3},
+		noon.Add(-2 * time.Hour):   {0, 3},
+		noon:                       {1, 3},
+		noon.Add(time.Millisecond): {2, 3},
+		noon.Add(2 * time.Hour):    {3, 3},
+	} {
+		if got := ranges(since); len(got) != 1 || got[0] != want {
+			t.Errorf("ranges since %v: %v, want %v", since, got, want)
+		}
+	}
+}
+
 func TestTopicConfigNamesWhatCannotWork(t *testing.T) {
 	t.Parallel()
 	bad := TopicConfig{Partitions: 0, DeliverPartitions: 20_000, Replication: 0, RawRetention: time.Minute, RawBytes: -1}
@@ -177,5 +219,30 @@ func TestTopicConfigNamesWhatCannotWork(t *testing.T) {
 	}
 	if err := topicConfig.Validate(); err != nil {
 		t.Errorf("Validate of a good configuration = %v", err)
+	}
+}
+
+// TestDestinationsShareThePartitions: the more destinations there are, the fewer
+// partitions the topic of each gets.
+func TestDestinationsShareThePartitions(t *testing.T) {
+	t.Parallel()
+	cluster := testkit.Brokers(t)
+	topics := NewTopics(cluster.Client(t, kgo.MetadataMinAge(10*time.Millisecond)), TopicConfig{Partitions: 1, Replication: -1, RawRetention: 48 * time.Hour})
+	name := func(i int) string { return schemas.DeliverTopic("d" + strconv.Itoa(i)) }
+	made := 0
+	for _, tt := range []struct{ topics, each int }{{50, 6}, {51, 2}, {301, 1}} {
+		var names []string
+		for ; made < tt.topics; made++ {
+			names = append(names, name(made))
+		}
+		if err := topics.Ensure(t.Context(), names...); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := topics.Partitions(t.Context(), names...); err != nil || got != tt.each*len(names) {
+			t.Errorf("%d topics beside %d have %d partitions (%v), expected %d each", len(names), tt.topics-len(names), got, err, tt.each)
+		}
+	}
+	if got, err := topics.Partitions(t.Context(), name(0), name(50), name(300), name(999)); err != nil || got != 6+2+1 {
+		t.Errorf("four topics, of which one does not exist, have %d partitions (%v), expected 9: those of old ones stay", got, err)
 	}
 }

@@ -101,7 +101,7 @@ func staticMembers(group kadm.DescribedGroup) []string {
 func productTopics(names []string) []string {
 	return keep(names, func(name string) bool {
 		switch name {
-		case schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicWorkspace:
+		case schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicRedriven, schemas.TopicWorkspace:
 			return true
 		}
 		_, deliver := schemas.DestinationOf(name)

@@ -82,6 +82,11 @@ func (g *Guard) Control(_ context.Context, _, address string, _ syscall.RawConn)
 		// the safe answer.
 		return &RefusedError{}
 	}
+	return g.CheckPeer(peer)
+}
+
+// CheckPeer is [Guard.Check] for an address and a port.
+func (g *Guard) CheckPeer(peer netip.AddrPort) error {
 	if slices.Contains(g.peers, netip.AddrPortFrom(peer.Addr().Unmap(), peer.Port())) {
 		return nil
 	}

@@ -2,6 +2,11 @@ package post
 
 import (
 	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	_ "crypto/md5" //nolint:gosec // to recognize certificates by, not to trust them
+	"crypto/rsa"
+	_ "crypto/sha1" //nolint:gosec // the same
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -17,8 +22,31 @@ var errSelfSigned = errors.New("certificate is self-signed")
 // selfSigned reports whether a certificate vouches for itself: it names itself
 // as its issuer, or its own key made its signature under whatever name.
 func selfSigned(leaf *x509.Certificate) bool {
-	return bytes.Equal(leaf.RawIssuer, leaf.RawSubject) ||
-		leaf.CheckSignature(leaf.SignatureAlgorithm, leaf.RawTBSCertificate, leaf.Signature) == nil
+	return bytes.Equal(leaf.RawIssuer, leaf.RawSubject) || signedByItself(leaf)
+}
+
+// signedByItself also verifies signatures over SHA-1 and MD5, which CheckSignature
+// refuses unseen: to take one for its own proof is no trust in it.
+func signedByItself(leaf *x509.Certificate) bool {
+	var hash crypto.Hash
+	switch leaf.SignatureAlgorithm {
+	case x509.SHA1WithRSA, x509.ECDSAWithSHA1:
+		hash = crypto.SHA1
+	case x509.MD5WithRSA:
+		hash = crypto.MD5
+	default:
+		return leaf.CheckSignature(leaf.SignatureAlgorithm, leaf.RawTBSCertificate, leaf.Signature) == nil
+	}
+	digest := hash.New()
+	digest.Write(leaf.RawTBSCertificate)
+	switch key := leaf.PublicKey.(type) {
+	case *rsa.PublicKey:
+		return rsa.VerifyPKCS1v15(key, hash, digest.Sum(nil), leaf.Signature) == nil
+	case *ecdsa.PublicKey:
+		return ecdsa.VerifyASN1(key, digest.Sum(nil), leaf.Signature)
+	default:
+		return false
+	}
 }
 
 // refuseSelfSigned is the tls.Config.VerifyConnection of all connections. Unlike

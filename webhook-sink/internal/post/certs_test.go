@@ -1,6 +1,7 @@
 package post
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -110,3 +111,21 @@ func expired(cert *x509.Certificate) {
 }
 
 func otherHost(cert *x509.Certificate) { cert.DNSNames = []string{"www.example.com"} }
+
+// weakLeaf is signed by its own key under another's name, over SHA-1 or what else
+// nobody should trust any more.
+func weakLeaf(tb testing.TB, algorithm x509.SignatureAlgorithm, key crypto.Signer) *x509.Certificate {
+	tb.Helper()
+	leaf := template("leaf")
+	leaf.DNSNames = []string{hookHost}
+	leaf.SignatureAlgorithm = algorithm
+	der, err := x509.CreateCertificate(rand.Reader, leaf, template("Somebody Else"), key.Public(), key)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return cert
+}

@@ -3,26 +3,16 @@ package post
 import (
 	"context"
 	"crypto/x509"
-	"io"
-	"net"
-	"net/http"
 	"time"
 
 	"github.com/anabranch/anabranch/webhook-sink/internal/guard"
-)
-
-const (
-	maxHeaderBytes = 64 << 10 // of a response, informational ones before it included
-	maxDrainBytes  = 64 << 10
-	maxDrainTime   = 250 * time.Millisecond
-	idleTime       = 30 * time.Second
-	maxIdle        = 2048 // over all hosts; each costs a descriptor and some 30 KB
+	"github.com/anabranch/anabranch/webhook-sink/internal/http1"
 )
 
 // Options are the settings of a Client.
 type Options struct {
 	Timeout time.Duration  // from dial to response headers
-	Idle    int            // connections kept per host while idle; the number of requests that one host sees at a time
+	Idle    int            // connections kept per endpoint while idle; the number of requests that one sees at a time
 	Guard   *guard.Guard   // decides which addresses may be connected to
 	Roots   *x509.CertPool // nil: the system's
 	Dial    DialFunc       // nil: the network, through Guard. Tests put a virtual network here, where Guard does not look
@@ -30,73 +20,65 @@ type Options struct {
 
 // Client makes POSTs. It may be used by many goroutines.
 type Client struct {
-	transport *http.Transport
-	timeout   time.Duration
+	http1   *http1.Client
+	http2   *http2Client
+	timeout time.Duration
 }
 
 // NewClient returns a Client that dials when there is something to send.
 func NewClient(opts Options) *Client {
-	if opts.Dial == nil {
-		opts.Dial = (&net.Dialer{Timeout: opts.Timeout, ControlContext: opts.Guard.Control}).DialContext
+	dial := opts.Dial
+	if dial == nil {
+		dial = networkDial(opts.Timeout, opts.Guard)
 	}
-	dial := &dialer{dial: opts.Dial, tls: tlsConfig(opts.Roots), timeout: opts.Timeout}
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
+	policy := tlsConfig(opts.Roots)
 	return &Client{
+		http1:   http1.New(http1.Options{Dial: dial, TLS: policy, Idle: opts.Idle}),
+		http2:   newHTTP2Client(dial, policy, opts.Timeout),
 		timeout: opts.Timeout,
-		transport: &http.Transport{
-			Proxy:                  nil, // a proxy would resolve the name itself, out of the guard's sight
-			DialContext:            dial.plain,
-			DialTLSContext:         dial.encrypted,
-			DisableCompression:     true,
-			MaxIdleConns:           maxIdle,
-			MaxIdleConnsPerHost:    opts.Idle,
-			IdleConnTimeout:        idleTime,
-			MaxResponseHeaderBytes: maxHeaderBytes,
-			Protocols:              protocols,
-		},
 	}
 }
 
 // Close closes the idle connections. Requests in flight go on.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.http1.Close()
+	c.http2.close()
+}
 
 // Post sends body to the target and returns how that ended, within the timeout
 // and the time to drain. A ctx that is done means our own shutdown: no request is
 // started, one that runs is cut short, and the verdict is [Abandoned] unless the
 // response was faster.
 //
-// body must stay unchanged for good: net/http may read it after Post has returned.
+// Nobody reads body any more once Post has returned. It is cheapest when many calls
+// get one and the same ctx.
 func (c *Client) Post(ctx context.Context, target *Target, body []byte, signature string) Result {
 	if ctx.Err() != nil {
 		return Result{Verdict: Abandoned}
 	}
-	// Derived from ctx, so the deadline here tells a late endpoint (ctx lives) from
-	// a shutdown (ctx is done).
-	timed, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	response, err := c.transport.RoundTrip(target.request(timed, body, signature))
-	if err != nil {
-		if ctx.Err() != nil {
-			return Result{Verdict: Abandoned}
-		}
+	response, err := c.send(ctx, time.Now().Add(c.timeout), target, body, signature)
+	switch {
+	case err == nil:
+		return ofResponse(response.Status, response.RetryAfter, time.Now())
+	case ctx.Err() != nil:
+		return Result{Verdict: Abandoned}
+	default:
 		return ofError(err, target.literal)
 	}
-	// Close on a body that was not read to its end closes the connection.
-	defer func() { _ = response.Body.Close() }()
-	drain(response, cancel)
-	return ofResponse(response.StatusCode, response.Header, time.Now())
 }
 
-// drain reads what is left of the response, so that its connection can be used
-// again, or leaves it unread where that would take long. The verdict was in the
-// status line, so whatever happens here is forgotten.
-func drain(response *http.Response, cancel context.CancelFunc) {
-	if response.StatusCode == http.StatusSwitchingProtocols {
-		return // the body is the bare connection, which no context interrupts
+// send takes the way that the target understands.
+func (c *Client) send(ctx context.Context, deadline time.Time, target *Target, body []byte, signature string) (http1.Response, error) {
+	if !target.onlyHTTP2() {
+		response, err := c.http1.Post(ctx, deadline, target.endpoint, body, signature)
+		if !refusesProtocol(err) {
+			return response, err
+		}
+		target.setOnlyHTTP2(time.Now().Add(http2Memory))
 	}
-	timer := time.AfterFunc(maxDrainTime, cancel)
-	defer timer.Stop()
-	// One byte more than the limit, so that a body of just the limit meets its end.
-	_, _ = io.CopyN(io.Discard, response.Body, maxDrainBytes+1)
+	response, err := c.http2.post(ctx, deadline, target.request(body, signature))
+	if refusesProtocol(err) {
+		target.setOnlyHTTP2(time.Time{})
+	}
+	return response, err
 }

@@ -23,6 +23,9 @@ func newClient(tb testing.TB, opts Options) *Client {
 	if opts.Timeout == 0 {
 		opts.Timeout = 30 * time.Second
 	}
+	if opts.Idle == 0 {
+		opts.Idle = 2
+	}
 	if opts.Guard == nil {
 		opts.Guard = guard.New(nil)
 	}

@@ -6,16 +6,16 @@
 // verdict; what comes after it is read within narrow limits, so that the
 // connection can be used again, and then forgotten.
 //
-// # Why net/http does not repeat a POST here
+// Endpoints are spoken to over HTTP/1.1, by package http1. One that refuses that
+// protocol in its TLS handshake gets the same attempt over HTTP/2, by net/http, and
+// those that follow within the hour.
 //
-// Transport sends a request again when it fails on a reused connection and
-// either nothing of it was written, or it counts as replayable. A POST is
-// replayable only with an Idempotency-Key header (any spelling of
-// X-Idempotency-Key too), which [NewTarget] takes away. The first case stays
-// wanted: a receiver that closed an idle connection has not seen the request,
-// and without GetBody every such close would cost the event a trip through a
-// retry topic, behind younger events of its user. "Nothing written" is counted
-// in bytes the kernel took (persistConn.nwrite), after the writing goroutine has
-// ended, so there is no race in it. Each such repeat uses up one idle
-// connection, and a fresh one is never retried, so it ends.
+// # Files
+//
+//	client, dial           what both ways to an endpoint share
+//	http2, meter           the second, and what may be read on it
+//	target                 an endpoint made ready for requests
+//	status, retryafter     what a response means
+//	failure, certificate   what the lack of one means
+//	sign                   X-Signature
 package post

@@ -11,6 +11,7 @@ import (
 
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/guard"
+	"github.com/anabranch/anabranch/webhook-sink/internal/http1"
 )
 
 // The phrases customers read. They are all there are: none tells an address, nor
@@ -28,27 +29,22 @@ const (
 	detailTLS         = "TLS handshake failed"
 )
 
-// handshakeError marks an error as one of the TLS handshake, before which no
-// byte of the request is written.
-type handshakeError struct{ err error }
-
-func (e *handshakeError) Error() string { return "TLS handshake: " + e.err.Error() }
-func (e *handshakeError) Unwrap() error { return e.err }
-
 // ofError is the rule for requests without a response. literal says that the
 // URL's host is an address and not a name: then its refusal is final, while a
 // name may resolve to something better next time.
 func ofError(err error, literal bool) Result {
 	result := Result{Verdict: Retry, Cause: cause(err)}
-	var handshake *handshakeError
-	var refused *guard.RefusedError
+	var (
+		handshake *http1.HandshakeError
+		refused   *guard.RefusedError
+	)
 	switch {
 	case errors.As(err, &refused) && literal:
 		result.Verdict, result.Reason, result.Detail = Dead, schemas.ReasonAddressRefused, detailAddress
 	case timedOut(err):
 		result.Reason, result.Detail = schemas.ReasonTimeout, detailTimeout
 	case errors.As(err, &handshake):
-		result.Verdict, result.Reason, result.Detail = ofHandshake(handshake.err)
+		result.Verdict, result.Reason, result.Detail = ofHandshake(handshake.Err)
 	case isAlert(err):
 		// TLS 1.3 servers refuse a client after its first flight.
 		result.Reason, result.Detail = schemas.ReasonTLS, detailTLS
@@ -127,6 +123,7 @@ func cause(err error) string {
 		refused *guard.RefusedError
 		lookup  *net.DNSError
 		errno   syscall.Errno
+		garbled *http1.MalformedError
 	)
 	switch {
 	case errors.As(err, &refused):
@@ -135,6 +132,8 @@ func cause(err error) string {
 		return lookup.Error()
 	case errors.As(err, &errno):
 		return errno.Error()
+	case errors.As(err, &garbled):
+		return garbled.Error()
 	default:
 		return ""
 	}

@@ -30,6 +30,12 @@ var (
 	isNetwork   = Result{Verdict: Retry, Reason: schemas.ReasonNetwork, Detail: detailNetwork}
 )
 
+func malformed(what string) Result {
+	result := isNetwork
+	result.Cause = "malformed response: " + what
+	return result
+}
+
 // pipes dials a peer of which serve plays the part, and waits with the end of the
 // test for serve to have noticed that the client hung up. serve may return and
 // leave the connection open.
@@ -123,28 +129,21 @@ func TestHostileReceivers(t *testing.T) {
 		{"never reads", func(peer net.Conn) {}, isTimeout, timeout},
 		{"hangs up at once", func(peer net.Conn) { _ = peer.Close() }, isNetwork, 0},
 		{"reads and hangs up", once(""), isNetwork, 0},
-		{"no HTTP", once("SSH-2.0-OpenSSH_9.9\r\n"), isNetwork, 0},
+		{"no HTTP", once("SSH-2.0-OpenSSH_9.9\r\n"), malformed("no status line of HTTP/1"), 0},
+		{"no HTTP, and no end", forEver("SSH-2.0-", "OpenSSH", time.Second), malformed("no status line of HTTP/1"), 0},
 		{"status line cut off", once("HTTP/1.1 20"), isNetwork, 0},
 		{"header cut off", once(ok + "Content-Length: 5\r\nX-"), isNetwork, 0},
-		{"two lengths", once(ok + "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!"), isNetwork, 0},
+		{"two lengths", once(ok + "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!"), malformed("two lengths"), 0},
 		{"status line trickles", forEver("HTTP/1.1 200 ", "O", time.Second), isTimeout, timeout},
 		{"header trickles", forEver(ok, "X: y\r\n", time.Second), isTimeout, timeout},
 		{"header just in time", forEver("", ok+"Content-Length: 0\r\n\r\n", timeout-time.Millisecond), isDelivered, timeout - time.Millisecond},
-		{"10 MB of header", once(ok + "X: " + strings.Repeat("y", 10<<20)), isNetwork, 0},
-		{"many small headers", once(ok + strings.Repeat("X: y\r\n", 100_000)), isNetwork, 0},
-		{"flood of 1xx", forEver("", strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 100), 0), isNetwork, 0},
+		{"10 MB of header", once(ok + "X: " + strings.Repeat("y", 10<<20)), malformed("header of more than 64 KiB"), 0},
+		{"many small headers", once(ok + strings.Repeat("X: y\r\n", 100_000)), malformed("header of more than 64 KiB"), 0},
+		{"flood of 1xx", forEver("", strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 100), 0), malformed("more than eight informational responses"), 0},
 		{"trickle of 1xx", forEver("", "HTTP/1.1 100 Continue\r\n\r\n", time.Second), isTimeout, timeout},
 		{"1xx before the answer", once("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + ok + "\r\n"), isDelivered, 0},
-		{
-			"switches protocols", once("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"),
-			Result{Verdict: Retry, Reason: schemas.ReasonNetwork, Detail: detailNetwork, Cause: "not an answer to a POST: 101"},
-			0,
-		},
-		{
-			"switches protocols and talks on", forEver("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", "x", 0),
-			Result{Verdict: Retry, Reason: schemas.ReasonNetwork, Detail: detailNetwork, Cause: "not an answer to a POST: 101"},
-			0,
-		},
+		{"switches protocols", once("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"), malformed("it switches protocols"), 0},
+		{"switches protocols and talks on", forEver("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", "x", 0), malformed("it switches protocols"), 0},
 		{"body of the promised length", once(ok + "Content-Length: 5\r\n\r\nhello"), isDelivered, 0},
 		{"body shorter than promised", once(ok + "Content-Length: 50\r\n\r\nhello"), isDelivered, 0},
 		{"body never comes", answer(ok + "Content-Length: 5\r\n\r\n"), isDelivered, maxDrainTime},

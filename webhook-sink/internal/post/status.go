@@ -31,7 +31,8 @@ func ofStatus(status int) (Verdict, schemas.Reason) {
 	}
 }
 
-func ofResponse(status int, header http.Header, now time.Time) Result {
+// ofResponse is the rule for responses. retryAfter is the value of that header.
+func ofResponse(status int, retryAfter string, now time.Time) Result {
 	verdict, reason := ofStatus(status)
 	result := Result{Verdict: verdict, Reason: reason}
 	switch {
@@ -46,7 +47,7 @@ func ofResponse(status int, header http.Header, now time.Time) Result {
 		result.Detail = "endpoint answered " + strconv.Itoa(status)
 	}
 	if verdict == Retry {
-		result.RetryAfter = parseRetryAfter(header.Get("Retry-After"), now)
+		result.RetryAfter = parseRetryAfter(retryAfter, now)
 	}
 	return result
 }

@@ -44,7 +44,6 @@ func TestStatusRules(t *testing.T) {
 }
 
 func TestResponses(t *testing.T) {
-	wait := http.Header{"Retry-After": {"7"}}
 	tests := []struct {
 		status int
 		want   Result
@@ -57,7 +56,7 @@ func TestResponses(t *testing.T) {
 		{101, Result{Verdict: Retry, Reason: schemas.ReasonNetwork, Detail: detailNetwork, Cause: "not an answer to a POST: 101"}},
 	}
 	for _, test := range tests {
-		if got := ofResponse(test.status, wait, time.Now()); got != test.want {
+		if got := ofResponse(test.status, "7", time.Now()); got != test.want {
 			t.Errorf("status %d: %+v, want %+v", test.status, got, test.want)
 		}
 	}

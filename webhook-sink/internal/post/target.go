@@ -2,37 +2,49 @@ package post
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"errors"
 	"io"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"sync/atomic"
+	"time"
 
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/webhook-sink/internal/http1"
 )
 
 // userAgent is the fixed product identifier (spec.md, Webhook delivery bodies).
 const userAgent = "Anabranch/1.0"
 
-// Target is an endpoint made ready for requests. It holds secrets and must not
-// be printed.
+// Target is an endpoint made ready for requests. It keeps the connections to it, so
+// it belongs to the first Client that it is used with. It holds secrets and must
+// not be printed.
 type Target struct {
-	url     *url.URL
-	header  http.Header // never changed once made: requests in flight share it
-	literal bool        // the host is an address, not a name
+	endpoint *http1.Endpoint
+	url      *url.URL
+	header   http.Header  // never changed once made: requests in flight share it
+	literal  bool         // the host is an address, not a name
+	http2    atomic.Int64 // until when it is taken to speak HTTP/2 alone; Unix nanoseconds
 }
+
+var errTarget = errors.New("read endpoint: expected an http or https URL with a host")
 
 // NewTarget reads an endpoint. Its errors don't quote the URL, which may carry a
 // password or a token.
 func NewTarget(endpoint workspace.Endpoint) (*Target, error) {
 	parsed, err := url.Parse(endpoint.URL)
-	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
-		return nil, errors.New("read endpoint: expected an http or https URL with a host")
+	if err != nil || parsed.Hostname() == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
+		return nil, errTarget
+	}
+	header := staticHeader(endpoint.Headers, parsed.User)
+	at, err := http1.NewEndpoint(parsed, header)
+	if err != nil {
+		return nil, errTarget
 	}
 	_, notAddress := netip.ParseAddr(parsed.Hostname())
-	return &Target{url: parsed, header: staticHeader(endpoint.Headers, parsed.User), literal: notAddress == nil}, nil
+	return &Target{endpoint: at, url: parsed, header: header, literal: notAddress == nil}, nil
 }
 
 // staticHeader is the header of every request but for the signature. The
@@ -43,6 +55,7 @@ func staticHeader(static []workspace.Header, user *url.Userinfo) http.Header {
 	for _, h := range static {
 		header.Add(h.Name, h.Value.Reveal())
 	}
+	// net/http sends a POST with an idempotency key again by itself.
 	for _, name := range []string{"X-Signature", "Idempotency-Key", "X-Idempotency-Key"} {
 		header.Del(name)
 	}
@@ -55,23 +68,34 @@ func staticHeader(static []workspace.Header, user *url.Userinfo) http.Header {
 	return header
 }
 
-// request makes the POST of a body. signature is empty for none.
-func (t *Target) request(ctx context.Context, body []byte, signature string) *http.Request {
+func (t *Target) onlyHTTP2() bool {
+	until := t.http2.Load()
+	return until != 0 && time.Now().UnixNano() < until
+}
+
+// setOnlyHTTP2 remembers for how long; the zero time for no longer.
+func (t *Target) setOnlyHTTP2(until time.Time) {
+	if until.IsZero() {
+		t.http2.Store(0)
+		return
+	}
+	t.http2.Store(until.UnixNano())
+}
+
+// request makes the POST of a body for net/http. signature is empty for none. The
+// body is copied: net/http may read it after the response has come.
+func (t *Target) request(body []byte, signature string) *http.Request {
 	header := t.header
 	if signature != "" {
 		header = header.Clone()
 		header.Set("X-Signature", signature)
 	}
-	reader := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	content, _ := reader() // reading memory never fails
-	request := &http.Request{
+	return &http.Request{
 		Method:        http.MethodPost,
 		URL:           t.url,
 		Host:          t.url.Host,
 		Header:        header,
-		Body:          content,
-		GetBody:       reader, // see the package comment
+		Body:          io.NopCloser(bytes.NewReader(bytes.Clone(body))),
 		ContentLength: int64(len(body)),
 	}
-	return request.WithContext(ctx)
 }

@@ -14,7 +14,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/http1"
 )
 
 // tlsServer answers 200 and counts the requests that reach its handler.
@@ -157,30 +160,38 @@ func TestHangingUpInMidHandshake(t *testing.T) {
 func TestResumedSessionsAreVerifiedToo(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		trusted := newAuthority(t, "Trusted")
-		server, _ := tlsServer(t, &tls.Config{Certificates: []tls.Certificate{trusted.leaf(t, nil)}, MaxVersion: version})
-		config := tlsConfig(pool(trusted.cert))
-		var resumed []bool
-		config.VerifyConnection = func(state tls.ConnectionState) error {
-			resumed = append(resumed, state.DidResume)
+		resumed := make(chan bool, 3)
+		server, _ := tlsServer(t, &tls.Config{
+			Certificates: []tls.Certificate{trusted.leaf(t, nil)},
+			MaxVersion:   version,
+			VerifyConnection: func(state tls.ConnectionState) error {
+				resumed <- state.DidResume
+				return nil
+			},
+		})
+		server.Config.SetKeepAlivesEnabled(false)
+		// Once the session is there, its certificate is no longer good enough.
+		var strict bool
+		policy := tlsConfig(pool(trusted.cert))
+		policy.VerifyConnection = func(state tls.ConnectionState) error {
+			if strict {
+				return errSelfSigned
+			}
 			return refuseSelfSigned(state)
 		}
-		dial := &dialer{dial: dialTo(server), tls: config, timeout: newClient(t, Options{}).timeout}
-		for range 2 {
-			conn, err := dial.encrypted(t.Context(), "tcp", hookHost+":443")
-			if err != nil {
-				t.Fatal(err)
-			}
-			// The ticket of TLS 1.3 comes with the first data.
-			if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := conn.Read(make([]byte, 1)); err != nil {
-				t.Fatal(err)
-			}
-			_ = conn.Close()
+		client := newClient(t, Options{})
+		client.http1 = http1.New(http1.Options{Dial: dialTo(server), TLS: policy})
+		target := newTarget(t, tlsURL)
+		var got []Result
+		for _, strict = range []bool{false, false, true} {
+			got = append(got, client.Post(t.Context(), target, []byte("{}"), ""))
 		}
-		if len(resumed) != 2 || resumed[0] || !resumed[1] {
-			t.Errorf("TLS %x: verified with resumed %v, want [false true]", version, resumed)
+		want := []Result{isDelivered, isDelivered, {Verdict: Dead, Reason: schemas.ReasonSelfSigned, Detail: detailSelfSigned}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("TLS %x: results (-want +got):\n%s", version, diff)
+		}
+		if first, second := <-resumed, <-resumed; first || !second {
+			t.Errorf("TLS %x: resumed %t, then %t, want false, then true", version, first, second)
 		}
 	}
 }

@@ -1,0 +1,113 @@
+// Package attempt makes attempts: one POST to each endpoint of a destination, and
+// one outcome of them all. It remembers which endpoints are down and leaves those
+// alone until it is time to look again.
+package attempt
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/netip"
+	"time"
+
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/body"
+	"github.com/anabranch/anabranch/webhook-sink/internal/breaker"
+	"github.com/anabranch/anabranch/webhook-sink/internal/guard"
+	"github.com/anabranch/anabranch/webhook-sink/internal/post"
+)
+
+// OutcomeDelivered is the outcome label of a POST that was answered 2xx; of all
+// others it is the reason.
+const OutcomeDelivered = "delivered"
+
+// Options are the settings of an Attempter.
+type Options struct {
+	Timeout time.Duration // of each POST, from dial to response headers
+	Idle    int           // idle connections kept per host: the in-flight limit of a destination is right
+	Allow   []netip.Prefix
+	Peers   []netip.AddrPort // single addresses allowed beside those networks
+	ExtraCA string           // WEBHOOK_SINK_EXTRA_CA_FILE; empty: the system's roots alone
+	Dial    post.DialFunc    // for tests with a virtual network; nil: the real one, guarded
+	Breaker breaker.Settings // of each endpoint
+	Logger  *slog.Logger
+	Observe Observer
+}
+
+// Observer is told of what attempts do. It is called by several goroutines.
+type Observer interface {
+	// Posted: a POST ended with a verdict; outcome is OutcomeDelivered or a
+	// schemas.Reason.
+	Posted(destination, outcome string)
+	// LeftOut: an endpoint was left out of an attempt, since it is down.
+	LeftOut(destination string)
+	// Down: so many more of a destination's endpoints are down (less, if negative).
+	Down(destination string, more int)
+}
+
+// Attempter makes attempts. It may be used by many goroutines.
+type Attempter struct {
+	client  *post.Client
+	bodies  body.Builder
+	plans   plans
+	log     failureLog
+	observe Observer
+}
+
+// New returns an Attempter. Its only errors are about the file of roots.
+func New(opts Options) (*Attempter, error) {
+	client := post.Options{
+		Timeout: opts.Timeout,
+		Idle:    opts.Idle,
+		Guard:   guard.New(opts.Allow, opts.Peers...),
+		Dial:    opts.Dial,
+	}
+	if opts.ExtraCA != "" {
+		roots, err := post.LoadRoots(opts.ExtraCA)
+		if err != nil {
+			return nil, fmt.Errorf("WEBHOOK_SINK_EXTRA_CA_FILE=%s: expected a file of PEM certificates: %w", opts.ExtraCA, err)
+		}
+		client.Roots = roots
+	}
+	return &Attempter{
+		client:  post.NewClient(client),
+		plans:   plans{breaker: func() *breaker.Breaker { return breaker.New(opts.Breaker, rand.Float64) }},
+		log:     failureLog{log: opts.Logger},
+		observe: opts.Observe,
+	}, nil
+}
+
+// Close gives up idle connections. Attempts that run are the caller's to wait for.
+func (a *Attempter) Close() { a.client.Close() }
+
+// Attempt delivers an event, the value of a record, to the endpoints of dest that
+// only names, or to all of them when it names none that is still configured. It
+// ends when every endpoint has ended, so that the order of events holds at each
+// of them. First attempts and repeats are this same function.
+//
+// Endpoints that are down are left out, and count as worth another try. When that
+// would leave nobody, the attempt is withheld, unless it is the event's last: then
+// all are tried.
+//
+// A ctx that is done means shutdown: no request is started any more, those in
+// flight are cut short, and the verdict is Abandoned unless an endpoint had
+// already taken the event. To let requests in flight finish, pass a context that
+// shutdown does not end.
+func (a *Attempter) Attempt(ctx context.Context, dest *workspace.Destination, only []uint64, event []byte, last bool) Outcome {
+	plan := a.plans.of(dest)
+	t, _ := trials.Get().(*trial)
+	defer t.put()
+	if until := t.admit(plan.choose(only), last, time.Now()); !until.IsZero() {
+		a.observe.LeftOut(dest.ID)
+		return Outcome{Verdict: Withheld, Until: until}
+	}
+	var err error
+	if t.content, err = a.bodies.Append(t.content[:0], event); err != nil {
+		t.giveBack()
+		return Outcome{Verdict: Dead, Reason: schemas.ReasonRecordInvalid, Detail: "event can't be read"}
+	}
+	a.sendAll(ctx, dest.ID, t, plan.signer.Sign(t.content))
+	return fold(t.results)
+}

@@ -1,0 +1,159 @@
+package attempt
+
+import (
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// switchable is a receiver that is up or down; it counts what it is asked.
+type switchable struct {
+	down  atomic.Bool
+	asked atomic.Int32
+}
+
+func (s *switchable) answer() string {
+	s.asked.Add(1)
+	if s.down.Load() {
+		return answers(503)()
+	}
+	return answers(200)()
+}
+
+// attemptAll makes n attempts one after the other and returns their verdicts.
+func (b *booth) attemptAll(t *testing.T, n int, hosts ...string) []Verdict {
+	t.Helper()
+	dest := receiving(hosts...)
+	verdicts := make([]Verdict, n)
+	for i := range verdicts {
+		verdicts[i] = b.Attempt(t.Context(), dest, nil, []byte(purchase), false).Verdict
+	}
+	return verdicts
+}
+
+func TestAnEndpointThatIsDownIsLeftAloneUntilItsProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var crm switchable
+		crm.down.Store(true)
+		b := newBooth(t, map[string]receiver{"crm": crm.answer})
+		got := b.attemptAll(t, 8, "crm")
+		if want := []Verdict{Retry, Retry, Retry, Retry, Retry, Withheld, Withheld, Withheld}; !slices.Equal(got, want) {
+			t.Errorf("verdicts %v, expected the five that open the breaker to be made and the others withheld", got)
+		}
+		o := b.Attempt(t.Context(), receiving("crm"), nil, []byte(purchase), false)
+		if wait := time.Until(o.Until); o.Verdict != Withheld || wait < 750*time.Millisecond || wait > 1250*time.Millisecond {
+			t.Errorf("outcome %+v, expected to be withheld for a second and its spread", o)
+		}
+		time.Sleep(time.Until(o.Until))
+		if got := b.attemptAll(t, 2, "crm"); !slices.Equal(got, []Verdict{Retry, Withheld}) {
+			t.Errorf("verdicts %v, expected one probe", got)
+		}
+		crm.down.Store(false)
+		time.Sleep(3 * time.Second)
+		if got := b.attemptAll(t, 3, "crm"); !slices.Equal(got, []Verdict{Delivered, Delivered, Delivered}) {
+			t.Errorf("verdicts %v, expected the endpoint to be found well", got)
+		}
+		if n := crm.asked.Load(); n != 5+1+3 {
+			t.Errorf("%d requests arrived, expected 9", n)
+		}
+		var said []string
+		for _, line := range b.observed {
+			if line == "crm down +1" || line == "crm down -1" {
+				said = append(said, line)
+			}
+		}
+		if !slices.Equal(said, []string{"crm down +1", "crm down -1"}) {
+			t.Errorf("observed %q, expected it to go down once and come back once", said)
+		}
+	})
+}
+
+// TestALastAttemptIsMadeInAnyCase: a breaker must not cost an event its window.
+func TestALastAttemptIsMadeInAnyCase(t *testing.T) {
+	var crm switchable
+	crm.down.Store(true)
+	b := newBooth(t, map[string]receiver{"crm": crm.answer})
+	b.attemptAll(t, 6, "crm")
+	crm.down.Store(false)
+	if o := b.Attempt(t.Context(), receiving("crm"), nil, []byte(purchase), true); o.Verdict != Delivered {
+		t.Errorf("outcome %+v, expected the last attempt to find the endpoint well", o)
+	}
+	if got := b.attemptAll(t, 1, "crm"); got[0] != Delivered {
+		t.Errorf("verdict %v, expected that to have closed the breaker", got)
+	}
+}
+
+// TestADeadEndpointAmongFiveIsLeftOut: it costs the others nothing once it is
+// known to be dead.
+func TestADeadEndpointAmongFiveIsLeftOut(t *testing.T) {
+	var dead, well switchable
+	dead.down.Store(true)
+	hosts := map[string]receiver{"dead": dead.answer, "a": well.answer, "b": well.answer, "c": well.answer, "d": well.answer}
+	b := newBooth(t, hosts)
+	for _, v := range b.attemptAll(t, 100, "a", "b", "dead", "c", "d") {
+		if v != Delivered {
+			t.Fatalf("verdict %v, expected all to be delivered", v)
+		}
+	}
+	if n := dead.asked.Load(); n != 5 || well.asked.Load() != 400 {
+		t.Errorf("the dead endpoint got %d requests and the others %d, expected 5 and 400", n, well.asked.Load())
+	}
+}
+
+// TestAnEndpointLeftOutIsOwedTheEvent: when nobody else takes the event, it is
+// repeated there, for the reason that the endpoint is down.
+func TestAnEndpointLeftOutIsOwedTheEvent(t *testing.T) {
+	var down switchable
+	down.down.Store(true)
+	b := newBooth(t, map[string]receiver{"down": down.answer, "gone": answers(410)})
+	b.attemptAll(t, 5, "down")
+	dest := receiving("gone", "down")
+	b.plans.byID.Clear()
+	b.attemptAll(t, 5, "gone", "down")
+	o := b.Attempt(t.Context(), dest, nil, []byte(purchase), false)
+	if o.Verdict != Retry || o.Reason != schemas.ReasonStatus5xx || !slices.Equal(o.Endpoints, []uint64{dest.Endpoints[1].Fingerprint()}) {
+		t.Errorf("outcome %+v, expected a repeat at the second endpoint alone", o)
+	}
+	if n := down.asked.Load(); n != 10 {
+		t.Errorf("%d requests arrived at the endpoint that is down, expected the ten before", n)
+	}
+}
+
+// TestEditsKeepWhatIsKnownOfEndpoints: another secret does not make a dead host
+// well, and another URL starts afresh.
+func TestEditsKeepWhatIsKnownOfEndpoints(t *testing.T) {
+	var crm, other switchable
+	crm.down.Store(true)
+	b := newBooth(t, map[string]receiver{"crm": crm.answer, "other": other.answer})
+	b.attemptAll(t, 5, "crm")
+	edited := receiving("crm", "other")
+	edited.SharedSecret = "new"
+	if o := b.Attempt(t.Context(), edited, nil, []byte(purchase), false); o.Verdict != Delivered || crm.asked.Load() != 5 || other.asked.Load() != 1 {
+		t.Errorf("outcome %+v with %d requests at the one that is down, expected it to be left out", o, crm.asked.Load())
+	}
+	if o := b.Attempt(t.Context(), receiving("other"), nil, []byte(purchase), false); o.Verdict != Delivered {
+		t.Errorf("outcome %+v at the other endpoint alone", o)
+	}
+}
+
+// TestAnEventThatCannotBeReadGivesItsProbeBack.
+func TestAnEventThatCannotBeReadGivesItsProbeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var crm switchable
+		crm.down.Store(true)
+		b := newBooth(t, map[string]receiver{"crm": crm.answer})
+		b.attemptAll(t, 5, "crm")
+		crm.down.Store(false)
+		time.Sleep(2 * time.Second)
+		if o := b.Attempt(t.Context(), receiving("crm"), nil, []byte("{"), false); o.Verdict != Dead {
+			t.Errorf("outcome %+v of an event that can't be read", o)
+		}
+		if got := b.attemptAll(t, 1, "crm"); got[0] != Delivered {
+			t.Errorf("verdict %v, expected the probe to be there for the next event", got)
+		}
+	})
+}

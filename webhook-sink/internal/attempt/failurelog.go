@@ -1,0 +1,38 @@
+package attempt
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/anabranch/anabranch/webhook-sink/internal/seldom"
+)
+
+// failureLog logs failed POSTs (spec.md, Errors: "a timeout error is logged"),
+// the first of a kind at once and then at most one in seldom.Every, with the
+// number passed over.
+type failureLog struct {
+	log    *slog.Logger
+	seldom seldom.Log
+}
+
+func (f *failureLog) failed(ctx context.Context, destination string, r *result) {
+	passed, ok := f.seldom.Admit(seldom.Kind{Destination: destination, Reason: r.Reason}, time.Now())
+	if !ok {
+		return
+	}
+	f.log.WarnContext(ctx, "delivery to an endpoint ended without success",
+		"destination", destination, "endpoint", r.position, "reason", string(r.Reason),
+		"detail", r.Detail, "cause", r.Cause, "passed_over", passed)
+}
+
+// down logs that an endpoint is left alone from now on.
+func (f *failureLog) down(ctx context.Context, destination string, r *result) {
+	f.log.WarnContext(ctx, "endpoint is down, holding its deliveries back until it answers a probe",
+		"destination", destination, "endpoint", r.position, "reason", string(r.Reason), "detail", r.Detail)
+}
+
+// up logs that an endpoint is back.
+func (f *failureLog) up(ctx context.Context, destination string, r *result) {
+	f.log.InfoContext(ctx, "endpoint answers again", "destination", destination, "endpoint", r.position)
+}

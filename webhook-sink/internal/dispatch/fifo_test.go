@@ -1,0 +1,54 @@
+package dispatch
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestFifo holds it against a slice.
+func TestFifo(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	var f fifo[*int]
+	var expected []*int
+	for n := range 10_000 {
+		switch k := random.IntN(20); {
+		case k < 10+n/1000%5-2: // it grows and shrinks
+			f.push(&n)
+			expected = append(expected, &n)
+		case k < 19 && len(expected) > 0:
+			if got := f.pop(); got != expected[0] {
+				t.Fatalf("popped %d, expected %d", *got, *expected[0])
+			}
+			expected = expected[1:]
+		case k == 19:
+			odd := func(p *int) bool { return *p%13 == 0 }
+			f.remove(odd)
+			expected = slices.DeleteFunc(expected, odd)
+		}
+		if f.len() != len(expected) {
+			t.Fatalf("%d items, expected %d", f.len(), len(expected))
+		}
+	}
+	for _, p := range f.items[:f.head] {
+		if p != nil {
+			t.Fatalf("%d is kept alive", *p)
+		}
+	}
+}
+
+func TestAFifoAllocatesNothingForAFewThatComeAndGo(t *testing.T) {
+	var f fifo[int]
+	for range 10 {
+		f.push(1)
+	}
+	allocs := testing.AllocsPerRun(10, func() {
+		for range 1000 {
+			f.push(1)
+			f.pop()
+		}
+	})
+	if allocs != 0 {
+		t.Errorf("%.0f allocations in a thousand rounds", allocs)
+	}
+}

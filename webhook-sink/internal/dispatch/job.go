@@ -1,0 +1,66 @@
+package dispatch
+
+import (
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
+	"github.com/anabranch/anabranch/webhook-sink/internal/schedule"
+)
+
+// Job is one record from when it was fetched until it is finished: delivered, or
+// its retry record or dead letter acknowledged by the broker. Its fields are the
+// dispatcher's; a worker only reads them.
+type Job struct {
+	Record *kgo.Record
+	// Headers are what the record's headers say, and Err why they can't be read.
+	// They are read when a retry is fetched, and when a first attempt is worked on.
+	Headers schemas.Headers
+	Err     error
+
+	size int
+	part *partition
+	// tracker is the partition's at the time: should the log be written anew from
+	// an earlier offset, the partition gets another, and this job no longer counts.
+	tracker *offsets.Tracker
+	queue   *queue
+	key     string // lane of a first attempt
+
+	slot     bool      // it holds a slot of its destination; a retry without one is only put back
+	began    time.Time // when it got that slot
+	turn     time.Time // when a retry is looked at
+	reserved time.Time // the slot it is put back for, zero for none
+}
+
+// overhead is what a waiting record costs beside its bytes: the record, its
+// headers and the job.
+const overhead = 768
+
+// NewJob returns the job of a fetched record.
+func NewJob(r *kgo.Record) *Job {
+	size := len(r.Key) + len(r.Value) + overhead
+	for i := range r.Headers {
+		size += len(r.Headers[i].Key) + len(r.Headers[i].Value)
+	}
+	return &Job{Record: r, size: size}
+}
+
+// Read reads the headers. The destination is the one that the record's topic
+// names, if it names one.
+func (j *Job) Read() {
+	j.Headers, j.Err = kafka.HeadersOf(j.Record)
+	if id, ok := schemas.DestinationOf(j.Record.Topic); ok {
+		j.Headers.Destination = id
+	}
+}
+
+// IsRetry reports whether the job came from a retry topic.
+func (j *Job) IsRetry() bool { return j.part.retry }
+
+// Case is what there is to decide about the job.
+func (j *Job) Case() schedule.Case {
+	return schedule.Case{Headers: j.Headers, Err: j.Err, Slot: j.slot, Reserved: j.reserved}
+}

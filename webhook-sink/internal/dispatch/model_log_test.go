@@ -1,0 +1,101 @@
+package dispatch
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
+)
+
+// modelLog is one partition: its log, what is committed of it, and what this
+// member knows of it.
+type modelLog struct {
+	at        Place
+	records   []*kgo.Record // with gaps between their offsets
+	fetched   int           // how many of them were handed over since it was assigned
+	committed int64
+	metadata  string
+	mine      bool
+	finished  map[int64]bool // by offset: all that ever ended
+	owned     map[int64]bool // those that ended under the present assignment
+	known     map[int64]bool // those that the broker was told of
+}
+
+func newModelLog(at Place) *modelLog {
+	return &modelLog{at: at, finished: make(map[int64]bool), known: make(map[int64]bool)}
+}
+
+// one names the partition as the group does.
+func (l *modelLog) one() map[string][]int32 { return map[string][]int32{l.at.Topic: {l.at.Num}} }
+
+// payload is what values are cut from, so that large ones cost nothing.
+var payload = make([]byte, 1<<20)
+
+// add writes a record. One in eight is large: a few of those pause a topic.
+func (l *modelLog) add(random *rand.Rand, key []byte, h schemas.Headers) {
+	size := 1 + random.IntN(1000)
+	if random.IntN(8) == 0 {
+		size = 10_000 + random.IntN(20_000)
+	}
+	r := &kgo.Record{
+		Topic: l.at.Topic, Partition: l.at.Num, Offset: l.end() + int64(random.IntN(3)),
+		Key: key, Value: payload[:size], Timestamp: time.Now(),
+	}
+	kafka.SetHeaders(r, &h)
+	l.records = append(l.records, r)
+}
+
+// end is the offset behind the last record.
+func (l *modelLog) end() int64 {
+	if len(l.records) == 0 {
+		return 0
+	}
+	return l.records[len(l.records)-1].Offset + 1
+}
+
+// next are the jobs of the records that a fetch would bring.
+func (l *modelLog) next(n int) []*Job {
+	var jobs []*Job
+	for _, r := range l.records[l.fetched:min(l.fetched+n, len(l.records))] {
+		j := NewJob(r)
+		j.Read()
+		jobs = append(jobs, j)
+	}
+	return jobs
+}
+
+// gain makes the partition ours: fetching begins at what is committed.
+func (l *modelLog) gain(f *floor) {
+	f.Assign(l.one(), map[Place]offsets.Done{l.at: offsets.Decode(l.committed, l.metadata)})
+	l.mine, l.owned = true, make(map[int64]bool)
+	l.fetched = slices.IndexFunc(l.records, func(r *kgo.Record) bool { return r.Offset >= l.committed })
+	if l.fetched < 0 {
+		l.fetched = len(l.records)
+	}
+}
+
+// accept is the broker taking a commit: nothing below it may be unfinished.
+func (l *modelLog) accept(t *testing.T, w Watermark) {
+	t.Helper()
+	if !l.mine {
+		t.Fatalf("commit of %v, which is not ours", l.at)
+	}
+	if w.At.Offset < l.committed {
+		t.Fatalf("commit of %v at %d, behind %d", l.at, w.At.Offset, l.committed)
+	}
+	for _, r := range l.records {
+		if r.Offset < w.At.Offset && !l.finished[r.Offset] {
+			t.Fatalf("commit of %v at %d, but %d is unfinished", l.at, w.At.Offset, r.Offset)
+		}
+	}
+	l.committed, l.metadata = w.At.Offset, w.Done
+	for offset := range l.owned {
+		l.known[offset] = true
+	}
+}

@@ -1,0 +1,88 @@
+package dispatch
+
+import (
+	"time"
+
+	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
+)
+
+// Place names a partition.
+type Place struct {
+	Topic string
+	Num   int32
+}
+
+// partition is one partition for as long as it is assigned to us, once. When it
+// is taken away and comes back it is another partition: jobs of the former keep
+// pointing to the former, whose watermark nobody reads any more, so a late
+// completion can't commit for a partition that is no longer ours, nor for one
+// that is ours again and reads the same records anew.
+type partition struct {
+	Place
+	destination string        // of deliver topics,
+	queue       *queue        // and what they feed, once they have brought something
+	retry       bool          // of retry topics,
+	delay       time.Duration // and their delay
+
+	tracker   *offsets.Tracker
+	committed uint64 // revision of the tracker that the broker knows
+	running   int    // jobs being worked on
+
+	// closing: nothing starts any more. idle is closed once nothing runs.
+	closing bool
+	idle    chan struct{}
+
+	// Retries wait here until they are due: one timer, for the first of them.
+	waiting dueHeap
+	parked  int // bytes of those that wait or are being put back
+	paused  bool
+	timer   *time.Timer
+}
+
+func newPartition(at Place, before offsets.Done) *partition {
+	p := &partition{Place: at, tracker: offsets.NewTracker(before), idle: make(chan struct{})}
+	p.destination, _ = schemas.DestinationOf(at.Topic)
+	p.delay, p.retry = schemas.RetryDelayOf(at.Topic)
+	return p
+}
+
+// accept binds a fetched job to the partition and reports whether it is to be
+// worked on: not when it was finished before the partition was ours.
+func (p *partition) accept(j *Job) bool {
+	begun := p.tracker.Begin(j.Record.Offset, j.Record.LeaderEpoch)
+	if begun == offsets.Rewound {
+		// The broker lost its tail and wrote these offsets anew. What is in flight
+		// belongs to records that are gone; the watermark starts over, and may be
+		// committed backwards, which repeats events where staying would skip them.
+		p.tracker, p.committed = offsets.NewTracker(offsets.Done{}), 0
+		begun = p.tracker.Begin(j.Record.Offset, j.Record.LeaderEpoch)
+	}
+	j.part, j.tracker = p, p.tracker
+	return begun == offsets.Fresh
+}
+
+// ended notes that a job is no longer worked on.
+func (p *partition) ended() {
+	p.running--
+	p.signal()
+}
+
+// close lets nothing start any more.
+func (p *partition) close() {
+	if p.closing {
+		return
+	}
+	p.closing = true
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	p.waiting = nil
+	p.signal()
+}
+
+func (p *partition) signal() {
+	if p.closing && p.running == 0 {
+		close(p.idle)
+	}
+}

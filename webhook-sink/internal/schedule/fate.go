@@ -1,0 +1,172 @@
+package schedule
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
+)
+
+// Ending is what becomes of a record.
+type Ending uint8
+
+// The endings, a closed set.
+const (
+	Delivered  Ending = iota + 1
+	Retried           // attempted, failed, and waits on a retry topic
+	Withheld          // not attempted since its endpoints are down, and waits on a retry topic
+	Hopped            // not attempted for want of a slot or of time, and waits on a retry topic once more
+	Dead              // goes to dead-letters
+	Unfinished        // cut short by our own shutdown: nothing becomes of it here
+)
+
+// Fate is an ending and what is written for it. Deciding it has no effects.
+type Fate struct {
+	Ending  Ending
+	Topic   string          // of a retry record
+	Headers schemas.Headers // of what is written
+}
+
+// Case is a record whose fate is to be decided.
+type Case struct {
+	Headers schemas.Headers // with the destination that its topic names, if that does
+	Err     error           // the headers can't be read
+	Slot    bool            // it holds one of its destination's slots
+	// Reserved is the slot in the future that it was given when it was due and
+	// there was none; zero if it was not.
+	Reserved time.Time
+}
+
+// Judge decides the fate of a record that is not to be attempted, or returns the
+// destination to attempt it at. Each attempt goes by the workspace of its own
+// moment: endpoints, secrets and headers may have changed since the last one, and
+// the destination may be gone or switched off.
+func (s *Schedule) Judge(c Case, ws *workspace.Snapshot, now time.Time) (*workspace.Destination, Fate) {
+	h := c.Headers
+	dest, known := ws.Destination(h.Destination)
+	switch {
+	case c.Err != nil:
+		return nil, deadFor(h, schemas.ReasonRecordInvalid, c.Err.Error())
+	case h.Destination == "":
+		return nil, deadFor(h, schemas.ReasonRecordInvalid, "header destination is missing")
+	case !known:
+		return nil, deadFor(h, schemas.ReasonDestinationRemoved, "destination is not in the workspace")
+	case !dest.Enabled:
+		return nil, deadFor(h, schemas.ReasonDestinationDisabled, "destination is switched off")
+	case !h.FirstAttempt.IsZero() && now.After(s.end(h.FirstAttempt)):
+		return nil, s.exceeded(h)
+	case h.Due.After(now):
+		return nil, hoppedTo(h, s.onward(now, h.Due))
+	case !c.Slot:
+		return nil, s.reserved(h, c.Reserved, now)
+	}
+	return dest, Fate{}
+}
+
+// reserved is the fate of a retry that was due when its destination had no room,
+// and was given a slot in the future. One beyond the window is of no use: it
+// comes at the window's end then, and takes its chance.
+func (s *Schedule) reserved(h schemas.Headers, slot, now time.Time) Fate {
+	first := h.FirstAttempt
+	if first.IsZero() {
+		first = now
+	}
+	h.Reserved = true
+	return hoppedTo(h, s.within(now, first, slot))
+}
+
+// Last reports whether an attempt at a record now is its last, so that it must be
+// made even if it can hardly succeed.
+func (s *Schedule) Last(h *schemas.Headers, now time.Time) bool {
+	return s.last(now, h.FirstAttempt, h.Attempt+h.Withheld)
+}
+
+// After decides the fate of an event after an attempt that began at began and
+// ended with o at now.
+func (s *Schedule) After(h schemas.Headers, o attempt.Outcome, began, now time.Time) Fate {
+	if h.FirstAttempt.IsZero() || h.FirstAttempt.After(began) {
+		// A first attempt in the future means that a clock went back. Counting
+		// from now at least bounds the window by its own length.
+		h.FirstAttempt = began
+	}
+	h.Due, h.Reserved = time.Time{}, false
+	if o.Verdict == attempt.Withheld {
+		h.Withheld = min(h.Withheld+1, schemas.MaxAttempts)
+		at := s.untilProbe(now, h.FirstAttempt, o.Until, h.Attempt+h.Withheld)
+		h.Due = at.due
+		return Fate{Ending: Withheld, Topic: at.topic, Headers: h}
+	}
+	h.Attempt = min(h.Attempt+1, schemas.MaxAttempts)
+	switch o.Verdict {
+	case attempt.Delivered:
+		return Fate{Ending: Delivered, Headers: h}
+	case attempt.Dead:
+		return deadFor(h, o.Reason, o.Detail)
+	case attempt.Retry:
+		h.Reason, h.Detail, h.Endpoints = o.Reason, o.Detail, o.Endpoints
+		at, ok := s.again(now, h.FirstAttempt, h.Attempt+h.Withheld, o.RetryAfter)
+		if !ok {
+			return s.exceeded(h)
+		}
+		h.Due = at.due
+		return Fate{Ending: Retried, Topic: at.topic, Headers: h}
+	default: // abandoned
+		return Fate{Ending: Unfinished, Headers: h}
+	}
+}
+
+func hoppedTo(h schemas.Headers, at appointment) Fate {
+	h.Due = at.due
+	return Fate{Ending: Hopped, Topic: at.topic, Headers: h}
+}
+
+func deadFor(h schemas.Headers, reason schemas.Reason, detail string) Fate {
+	h.Reason, h.Detail, h.Due, h.Reserved = reason, detail, time.Time{}, false
+	return Fate{Ending: Dead, Headers: h}
+}
+
+// exceeded ends the retries of an event, and says what they failed of.
+func (s *Schedule) exceeded(h schemas.Headers) Fate {
+	detail := fmt.Sprintf("not delivered within %s, %d attempts", Brief(s.window), h.Attempt)
+	if h.Reason != "" {
+		detail += "; the last failed with " + string(h.Reason)
+	}
+	if h.Detail != "" {
+		detail += ": " + h.Detail
+	}
+	return deadFor(h, schemas.ReasonWindowExceeded, detail)
+}
+
+// TooLarge is the fate instead of f when the broker does not take f's record
+// because of its size: a retry record becomes a dead letter, and a dead letter
+// one that only says where the value stands.
+func (f Fate) TooLarge() Fate {
+	if f.Ending == Dead {
+		f.Headers.Reference = true
+		return f
+	}
+	return deadFor(f.Headers, schemas.ReasonRecordTooLarge, "the broker refused the record with its retry headers as too large")
+}
+
+// Record is what is written for the fate of a record r at now, nil when nothing
+// is.
+func (f Fate) Record(r *kgo.Record, now time.Time) *kgo.Record {
+	switch f.Ending {
+	case Retried, Withheld, Hopped:
+		again := &kgo.Record{Topic: f.Topic, Key: r.Key, Value: r.Value}
+		kafka.SetHeaders(again, &f.Headers)
+		return again
+	case Dead:
+		if f.Headers.Reference {
+			return kafka.DeadLetterReference(r, f.Headers, now)
+		}
+		return kafka.DeadLetter(r, f.Headers, now)
+	case Delivered, Unfinished:
+	}
+	return nil
+}

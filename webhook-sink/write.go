@@ -1,0 +1,43 @@
+package webhooksink
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// write produces one record and waits for its acknowledgement.
+//
+// It waits beside the library, which does not let go of a record that may be in
+// flight when the context ends: it would have to forget the sequence number.
+func (s *session) write(ctx context.Context, r *kgo.Record) error {
+	acknowledged := make(chan error, 1)
+	once := *r // the library writes into what it is given, and may still do so when we try again
+	s.client.Produce(ctx, &once, func(_ *kgo.Record, err error) { acknowledged <- err })
+	select {
+	case err := <-acknowledged:
+		if errors.Is(err, kerr.UnknownTopicID) {
+			// Deleted and made anew: the client holds on to the old id until it is told
+			// to forget the topic.
+			s.client.PurgeTopicsFromProducing(r.Topic)
+		}
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// rest waits for d and reports whether it passed before ctx was done.
+func rest(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
