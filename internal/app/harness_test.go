@@ -39,7 +39,8 @@ func (s *screen) String() string {
 type running struct {
 	screen *screen
 	log    *screen
-	api    string // http://host:port of the collection API
+	json   *screen // the same log in the other format
+	api    string  // http://host:port of the collection API
 	admin  string
 	stop   func() error
 }
@@ -77,11 +78,12 @@ func start(t *testing.T, env map[string]string) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &running{screen: new(screen), log: new(screen)}
+	r := &running{screen: new(screen), log: new(screen), json: new(screen)}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
-		log := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		debug := &slog.HandlerOptions{Level: slog.LevelDebug}
+		log := slog.New(slog.NewMultiHandler(slog.NewTextHandler(r.log, debug), slog.NewJSONHandler(r.json, debug)))
 		done <- Run(ctx, TargetRun, Process{Config: cfg, Log: log, Out: r.screen, Environment: env})
 	}()
 	r.stop = sync.OnceValue(func() error {

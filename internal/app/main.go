@@ -28,6 +28,7 @@ const usage = `Anabranch: calls about users in over HTTP, through Kafka, out as 
   anabranch ingest|router|webhook-sink      one stage, against KAFKA_BROKERS
   anabranch apply -f FILE [--dry-run]       put a workspace file in force
   anabranch receive [--addr A] [--secret S] a webhook receiver that verifies and prints each delivery
+  anabranch dead-letters list|show|redrive  what could not be delivered, and sending it again
   anabranch version
   anabranch help [config]                   this text, or every setting with its default
 `
@@ -48,6 +49,8 @@ func Main(ctx context.Context, args []string, streams Streams) error {
 		return helped(applyCommand(ctx, args, streams))
 	case "receive":
 		return helped(receiveCommand(ctx, args, streams))
+	case "dead-letters":
+		return helped(deadLettersCommand(ctx, args, streams))
 	}
 	if !slices.Contains(Targets(), name) {
 		return fmt.Errorf("unknown command %q: `anabranch help` lists those there are", name)

@@ -1,0 +1,94 @@
+package app
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/anabranch/anabranch/internal/deadletters"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// deadLetterFlags are the flags and ids of one command below dead-letters.
+type deadLetterFlags struct {
+	*flag.FlagSet
+
+	now      time.Time
+	selected deadletters.Selection
+}
+
+func newDeadLetterFlags(name string) *deadLetterFlags {
+	return &deadLetterFlags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), now: time.Now()}
+}
+
+// selecting adds the flags that filter.
+func (f *deadLetterFlags) selecting() {
+	f.StringVar(&f.selected.Destination, "destination", "", "only those of this destination")
+	f.Func("reason", "only those given up for this reason", func(text string) error {
+		f.selected.Reason = schemas.Reason(text)
+		return nil
+	})
+	f.Func("since", "only those given up since: 24h, 2026-11-21T08:30:00Z or 2026-11-21", func(text string) (err error) {
+		f.selected.Since, err = deadletters.ParseTime(text, f.now)
+		return err
+	})
+}
+
+// again adds --again, which means now, and --again=T, which means all that was
+// redriven before T: with it a run that was interrupted goes on.
+func (f *deadLetterFlags) again() *time.Time {
+	before := new(time.Time)
+	f.BoolFunc("again", "redrive also what was redriven before; --again=T: only if that was before T", func(text string) (err error) {
+		if text == "true" {
+			*before = f.now.Truncate(time.Millisecond)
+			return nil
+		}
+		*before, err = deadletters.ParseTime(text, f.now)
+		return err
+	})
+	return before
+}
+
+// parse reads flags and ids, in any order. An id that stands there twice counts
+// once.
+func (f *deadLetterFlags) parse(args []string, w io.Writer) (deadletters.Selection, error) {
+	for {
+		rest, err := f.flags(args, w)
+		if err != nil || len(rest) == 0 {
+			return f.selected, errors.Join(err, f.fault(f.selected.Validate()))
+		}
+		id, err := deadletters.ParseID(rest[0])
+		if err != nil {
+			return f.selected, f.fault(err)
+		}
+		if !slices.Contains(f.selected.IDs, id) {
+			f.selected.IDs = append(f.selected.IDs, id)
+		}
+		args = rest[1:]
+	}
+}
+
+// flags reads flags up to the first other argument and returns what is left.
+func (f *deadLetterFlags) flags(args []string, w io.Writer) ([]string, error) {
+	var out strings.Builder
+	f.SetOutput(&out)
+	err := f.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return nil, errors.Join(err, write(w, out.String()))
+	case err != nil:
+		return nil, f.fault(err)
+	}
+	return f.Args(), nil
+}
+
+func (f *deadLetterFlags) fault(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", f.Name(), err)
+}

@@ -1,0 +1,97 @@
+package listing
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/anabranch/anabranch/internal/deadletters"
+)
+
+// Event prints the value of one dead letter as it is, with a line feed behind it.
+func Event(ctx context.Context, log *deadletters.Log, id deadletters.ID, w io.Writer) error {
+	return one(ctx, log, id, func(l *deadletters.Letter) error {
+		event, err := log.Event(ctx, l)
+		if err != nil {
+			return fmt.Errorf("dead letter %s: %w", id, err)
+		}
+		_, err = fmt.Fprintf(w, "%s\n", event.Value)
+		return err
+	})
+}
+
+// Show prints all that is known of one dead letter, and its event. That the event
+// is gone is part of what is known.
+func Show(ctx context.Context, log *deadletters.Log, id deadletters.ID, w io.Writer) error {
+	return one(ctx, log, id, func(l *deadletters.Letter) error {
+		out := bufio.NewWriter(w)
+		if err := facts(l, out); err != nil {
+			return err
+		}
+		event, err := log.Event(ctx, l)
+		switch {
+		case errors.Is(err, deadletters.ErrGone):
+			_, _ = fmt.Fprintf(out, "\nno event: %v\n", err)
+		case err != nil:
+			return err
+		default:
+			_, _ = fmt.Fprintf(out, "\n%s\n", pretty(event.Value))
+		}
+		return out.Flush()
+	})
+}
+
+func one(ctx context.Context, log *deadletters.Log, id deadletters.ID, show func(*deadletters.Letter) error) error {
+	view, err := deadletters.Open(ctx, log, deadletters.Selection{IDs: []deadletters.ID{id}})
+	if err != nil {
+		return err
+	}
+	return view.Each(ctx, show)
+}
+
+// facts prints what was found out about the event, then every header as it is on
+// the wire, those of other versions and other tools included.
+func facts(l *deadletters.Letter, w io.Writer) error {
+	h := &l.Headers
+	table := &columns{out: w}
+	rows := [][2]string{
+		{"dead letter", l.ID.String()},
+		{"failed at", moment(l.FailedAt())},
+		{"destination", safe(h.Destination)},
+		{"reason", safe(string(h.Reason))},
+		{"detail", safe(h.Detail)},
+		{"attempts", strconv.Itoa(h.Attempt)},
+		{"first attempt", moment(h.FirstAttempt)},
+		{"redriven at", moment(l.RedrivenAt)},
+		{"key", safe(string(l.Record.Key))},
+		{"value", size(l)},
+	}
+	if l.Unreadable != nil {
+		rows = append(rows, [2]string{"unreadable", safe(l.Unreadable.Error())})
+	}
+	for _, r := range rows {
+		_ = table.row(r[0], r[1]) // it waits
+	}
+	_ = table.row("headers", "")
+	for _, header := range l.Record.Headers {
+		_ = table.row("  "+safe(header.Key), safe(cut(string(header.Value))))
+	}
+	return table.flush()
+}
+
+func size(l *deadletters.Letter) string {
+	if l.Headers.Reference {
+		return "left out for its size; it stood at " + l.Headers.From.String()
+	}
+	return strconv.Itoa(len(l.Record.Value)) + " bytes"
+}
+
+func cut(text string) string {
+	if len(text) > maxRaw {
+		return text[:maxRaw] + "…"
+	}
+	return text
+}

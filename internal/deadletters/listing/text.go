@@ -1,0 +1,67 @@
+package listing
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf16"
+)
+
+// stamp is UTC.
+const stamp = "2006-01-02 15:04:05Z"
+
+// maxRaw bounds what is shown of a value that is not JSON.
+const maxRaw = 2048
+
+// moment returns a time for people, "-" for none.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(stamp)
+}
+
+// safe returns text as it is when a terminal just shows it, else in quotes; "-"
+// for none.
+func safe(text string) string {
+	switch {
+	case text == "":
+		return "-"
+	case strings.ContainsFunc(text, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) }):
+		return strconv.Quote(text)
+	}
+	return text
+}
+
+// pretty returns JSON over several lines; what is not JSON in quotes, cut. What a
+// terminal would act on is written as \u escapes, which leaves it the same JSON.
+func pretty(value []byte) string {
+	var indented bytes.Buffer
+	value = bytes.Trim(value, " \t\r\n") // json.Indent leaves what stands behind
+	if err := json.Indent(&indented, value, "", "  "); err != nil {
+		text := strconv.Quote(string(value[:min(len(value), maxRaw)]))
+		if rest := len(value) - maxRaw; rest > 0 {
+			text += " and " + strconv.Itoa(rest) + " bytes more"
+		}
+		return text
+	}
+	return escape(indented.String())
+}
+
+func escape(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r == '\n' || unicode.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		// Only inside strings does JSON hold any of these.
+		for _, unit := range utf16.AppendRune(nil, r) {
+			b.WriteString(`\u` + strconv.FormatUint(0x10000|uint64(unit), 16)[1:])
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,61 @@
+package listing
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+func TestSafe(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                            "-",
+		"crm":                         "crm",
+		"endpoint 1 of 2: status 400": "endpoint 1 of 2: status 400",
+		"a\x1b[2Jb":                   `"a\x1b[2Jb"`,
+		"a\u009b2Jb":                  `"a\u009b2Jb"`,
+		"two\nlines":                  `"two\nlines"`,
+		"\xff":                        `"\xff"`,
+		"\u202egnp.exe":               `"\u202egnp.exe"`,
+		"Zoë":                         "Zoë",
+	} {
+		if got := safe(text); got != want {
+			t.Errorf("safe(%q) = %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestPretty(t *testing.T) {
+	t.Parallel()
+	if got, want := pretty([]byte(`{"b":1,"a":"\u001b"}`)), "{\n  \"b\": 1,\n  \"a\": \"\\u001b\"\n}"; got != want {
+		t.Errorf("pretty = %s, want %s", got, want)
+	}
+	if got, want := pretty([]byte("no\x1b json")), `"no\x1b json"`; got != want {
+		t.Errorf("pretty = %s, want %s", got, want)
+	}
+	if got := pretty([]byte(strings.Repeat("x", maxRaw+5))); !strings.HasSuffix(got, `" and 5 bytes more`) {
+		t.Errorf("pretty of much else ends with %q", got[len(got)-30:])
+	}
+}
+
+// What is shown is the same JSON, and nothing that a terminal acts on.
+func FuzzPretty(f *testing.F) {
+	for _, seed := range []string{`{"a":"\u001b"}`, "{\"a\":\"\u009b2J \u202e \U0001f600 \xff\"}", `[1,{"b":[]}]`, "no json \x1b"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, value []byte) {
+		got := pretty(value)
+		if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 {
+			t.Errorf("pretty(%q) has %q in it", value, got[i:])
+		}
+		var want, shown any
+		if json.Unmarshal(value, &want) != nil {
+			return
+		}
+		if err := json.Unmarshal([]byte(got), &shown); err != nil || !reflect.DeepEqual(want, shown) {
+			t.Errorf("pretty(%q) is another JSON: %s (%v)", value, got, err)
+		}
+	})
+}

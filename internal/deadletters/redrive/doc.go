@@ -1,0 +1,20 @@
+// Package redrive sends dead letters to their destinations once more.
+//
+// A redriven event is a fresh one: same key, value, source, type and messageId,
+// origin replay, and nothing of the attempts that it failed in, so it gets a retry
+// window of its own.
+//
+// Each batch is one transaction of the events and of their marks in
+// dead-letters-redriven. Whatever ends a run between two batches or within one,
+// kill -9 included, an event that was sent is marked and one that was not is not:
+// the same command goes on where the last one ended. All runs share one
+// transactional id, so a run ends the transaction of one that died, and of two
+// runs at once the older one is fenced before it can send what the younger one
+// sends.
+//
+//	plan, verdict    what would be done with each dead letter, without effects
+//	pace             when the next batch may leave
+//	producer         one batch, one transaction
+//	run              all of it in its order
+//	report           what people read
+package redrive

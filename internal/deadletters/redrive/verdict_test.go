@@ -1,0 +1,48 @@
+package redrive
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/deadletters"
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+func destinations() *workspace.Snapshot {
+	return workspace.NewSnapshot(nil, []workspace.Destination{{ID: "crm", Enabled: true}, {ID: "books", Enabled: true}, {ID: "off"}})
+}
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	at := func(destination string) deadletters.Letter {
+		return deadletters.Letter{Record: &kgo.Record{}, Headers: schemas.Headers{Destination: destination, Reason: schemas.ReasonStatus4xx}}
+	}
+	before := at("crm")
+	before.RedrivenAt = noon
+	broken := at("")
+	broken.Unreadable = errors.New("header attempt")
+	for name, c := range map[string]struct {
+		letter deadletters.Letter
+		again  time.Time
+		want   verdict
+	}{
+		"fresh":                {at("crm"), time.Time{}, send},
+		"fresh, sent again":    {at("crm"), noon, send},
+		"redriven":             {before, time.Time{}, redriven},
+		"redriven, sent again": {before, noon.Add(time.Millisecond), send},
+		"redriven by this run": {before, noon, redriven},
+		"unreadable":           {broken, time.Time{}, unreadable},
+		"never routed":         {at(""), time.Time{}, noDestination},
+		"destination removed":  {at("gone"), time.Time{}, removed},
+		"destination disabled": {at("off"), time.Time{}, disabled},
+	} {
+		if got := judge(&c.letter, c.again, destinations()); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
