@@ -41,14 +41,16 @@ bench: ## Run the benchmarks (BENCH=regexp PKG=./router)
 fuzz: ## Run each fuzz target for FUZZTIME (20s)
 	scripts/fuzz.sh $(FUZZTIME) $(PKG)
 
-.PHONY: crash crash-short
-crash: ## Kill it with kill -9 under load and count: nothing may be lost
-	go run ./internal/crashtest process -kills 10 -duration 60s -rate 500
-	go run ./internal/crashtest router -kills 20 -duration 60s -rate 1000
+# STORM passes options on: make storm STORM="-rows kill-sink -seed 7"
+.PHONY: storm storm-short storm-kafka
+storm: ## Fault bench: kill, stop, hang and misbehave under load, and count (40 min)
+	go run ./internal/storm $(STORM)
 
-crash-short: ## The same in half a minute
-	go run ./internal/crashtest process -kills 3 -duration 15s -rate 500
-	go run ./internal/crashtest router -kills 3 -duration 10s -rate 1000
+storm-short: ## The rows of it that prove something within a minute
+	go run ./internal/storm -short $(STORM)
+
+storm-kafka: ## The fault bench on a real Apache Kafka
+	$(KAFKA) with go run ./internal/storm -broker-pid $(CURDIR)/.kafka/$${KAFKA_PORT:-19092}/pid $(STORM)
 
 .PHONY: check format format-diff fix-diff vet lint race tidy-diff
 check: format-diff fix-diff vet lint race tidy-diff ## Run all that a change must pass

@@ -1,0 +1,211 @@
+package books
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Books are safe for concurrent use. The zero value is not; use New.
+type Books struct {
+	run string
+
+	mu       sync.Mutex
+	accounts map[string]*account
+}
+
+// account is one producer's.
+type account struct {
+	events []event
+	latest map[int]int // the highest sequence that has arrived, by key
+	open   int         // promised, and neither accepted nor dead
+	tally  Tally
+}
+
+// event is what is known of one event. It may arrive before its producer hears
+// that it was stored.
+type event struct {
+	at       time.Time
+	first    time.Time // its first acceptance
+	last     time.Time // its last
+	accepted int
+	attempts int
+	promised bool
+	dead     bool
+}
+
+// New returns books for the events of one run.
+func New(run string) *Books { return &Books{run: run, accounts: make(map[string]*account)} }
+
+// Run is the name of the run that the books are about.
+func (b *Books) Run() string { return b.run }
+
+// Promised notes that an event was stored: from here on it must not be lost.
+func (b *Books) Promised(s Stamp) {
+	b.change(s, func(a *account, e *event) {
+		if !e.promised {
+			e.promised = true
+			a.tally.Sent++
+		}
+	})
+}
+
+// Arrived notes an attempt that a receiver got. accepts is told how many attempts
+// of the event came before, and says whether the receiver accepts this one.
+//
+// An acceptance counts when it is decided, before the answer is on its way: an
+// answer that the sender never reads is one all the same, and its repeat is a
+// duplicate.
+func (b *Books) Arrived(s Stamp, now time.Time, accepts func(before int) bool) {
+	b.change(s, func(a *account, e *event) {
+		before := e.attempts
+		e.attempts++
+		if before == 0 {
+			if latest, met := a.latest[s.Key]; met && s.Sequence < latest {
+				a.tally.Inverted++
+			} else {
+				a.latest[s.Key] = s.Sequence
+			}
+		}
+		if !accepts(before) {
+			return
+		}
+		e.last = now
+		if e.accepted++; e.accepted == 1 {
+			e.first = now
+		} else {
+			a.tally.Doubled++
+		}
+	})
+}
+
+// Dead notes that an event stands in dead-letters.
+func (b *Books) Dead(s Stamp) {
+	b.change(s, func(a *account, e *event) {
+		if !e.dead {
+			e.dead = true
+			a.tally.Dead++
+		}
+	})
+}
+
+// change applies a change to an event and keeps count of those that are open.
+func (b *Books) change(s Stamp, apply func(*account, *event)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s.Run != b.run {
+		return
+	}
+	a := b.accounts[s.Producer]
+	if a == nil {
+		a = &account{latest: make(map[int]int)}
+		b.accounts[s.Producer] = a
+	}
+	for len(a.events) <= s.Sequence {
+		a.events = append(a.events, event{})
+	}
+	e := &a.events[s.Sequence]
+	e.at = s.At
+	before := e.open()
+	apply(a, e)
+	a.open += e.open() - before
+}
+
+func (e *event) open() int {
+	if e.promised && e.accepted == 0 && !e.dead {
+		return 1
+	}
+	return 0
+}
+
+// A Tally is how the books stand.
+type Tally struct {
+	Sent     int // promised
+	Lost     int // promised, neither accepted nor in dead-letters
+	Dead     int // in dead-letters
+	Doubled  int // acceptances beyond the first of each event
+	Inverted int // first attempts that came after one of a younger event of the same key
+}
+
+// Tally sums up the producers that pick names; a nil pick takes all.
+func (b *Books) Tally(pick func(producer string) bool) Tally {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var sum Tally
+	for name, a := range b.accounts {
+		if pick != nil && !pick(name) {
+			continue
+		}
+		sum.Sent += a.tally.Sent
+		sum.Lost += a.open
+		sum.Dead += a.tally.Dead
+		sum.Doubled += a.tally.Doubled
+		sum.Inverted += a.tally.Inverted
+	}
+	return sum
+}
+
+// Repeats describes up to n events that were accepted more than once: how long
+// after the first time tells a timeout from a commit that was not made.
+func (b *Books) Repeats(n int) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var some []string
+	for name, a := range b.accounts {
+		for i := range a.events {
+			if e := &a.events[i]; e.accepted > 1 && len(some) < n {
+				some = append(some, fmt.Sprintf("%s event %d after %s", name, i, e.last.Sub(e.first).Round(time.Millisecond)))
+			}
+		}
+	}
+	return some
+}
+
+// Span is a stretch of time, from its begin up to but without its end.
+type Span struct{ From, To time.Time }
+
+// Holds reports whether t lies within.
+func (s Span) Holds(t time.Time) bool { return !t.Before(s.From) && t.Before(s.To) }
+
+// Latencies returns, for each event promised that was made within the span, how
+// long it took to its first acceptance. One that has not arrived took until now.
+func (b *Books) Latencies(span Span, now time.Time, pick func(producer string) bool) []time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []time.Duration
+	for name, a := range b.accounts {
+		if pick != nil && !pick(name) {
+			continue
+		}
+		for i := range a.events {
+			e := &a.events[i]
+			switch {
+			case !e.promised || !span.Holds(e.at):
+			case e.accepted > 0:
+				all = append(all, e.first.Sub(e.at))
+			default:
+				all = append(all, now.Sub(e.at))
+			}
+		}
+	}
+	return all
+}
+
+// Accepted counts the events that were accepted for the first time within the
+// span.
+func (b *Books) Accepted(span Span, pick func(producer string) bool) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := 0
+	for name, a := range b.accounts {
+		if pick != nil && !pick(name) {
+			continue
+		}
+		for i := range a.events {
+			if e := &a.events[i]; e.accepted > 0 && span.Holds(e.first) {
+				n++
+			}
+		}
+	}
+	return n
+}

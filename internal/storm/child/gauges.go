@@ -1,0 +1,108 @@
+package child
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Gauges are what a process takes of the machine.
+type Gauges struct {
+	Resident    int64 // bytes
+	Goroutines  int
+	Descriptors int
+}
+
+// Gauges asks the process.
+func (p *Process) Gauges(ctx context.Context) (Gauges, error) {
+	resp, err := p.get(ctx, "/metrics")
+	if err != nil {
+		return Gauges{}, fmt.Errorf("read the gauges of %s: %w", p.Name, err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end or failed
+	return parseGauges(resp.Body)
+}
+
+func parseGauges(metrics io.Reader) (Gauges, error) {
+	var g Gauges
+	found := 0
+	lines := bufio.NewScanner(metrics)
+	for lines.Scan() {
+		name, text, _ := strings.Cut(lines.Text(), " ")
+		value, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			continue // a comment
+		}
+		found++
+		switch name {
+		case "process_resident_memory_bytes":
+			g.Resident = int64(value)
+		case "go_goroutines":
+			g.Goroutines = int(value)
+		case "process_open_fds":
+			g.Descriptors = int(value)
+		default:
+			found--
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return g, fmt.Errorf("read metrics: %w", err)
+	}
+	if found != 3 {
+		return g, fmt.Errorf("read metrics: found %d of 3 gauges", found)
+	}
+	return g, nil
+}
+
+// A Watch keeps the highest gauges that a process shows while it is watched.
+type Watch struct {
+	stop context.CancelFunc
+	done sync.WaitGroup
+	peak Gauges
+	err  error
+}
+
+// Watch looks at the process twice a second.
+func (p *Process) Watch(ctx context.Context) *Watch {
+	ctx, stop := context.WithCancel(ctx)
+	w := &Watch{stop: stop}
+	w.done.Go(func() {
+		tick := time.NewTicker(500 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			switch g, err := p.Gauges(ctx); {
+			case err == nil:
+				w.peak = w.peak.max(g)
+			case ctx.Err() == nil:
+				w.err = err
+			}
+		}
+	})
+	return w
+}
+
+// Peak ends the watch and returns each gauge at its highest. The error is that of
+// a look that failed, after which the peak may have been higher.
+func (w *Watch) Peak() (Gauges, error) {
+	w.stop()
+	w.done.Wait()
+	return w.peak, w.err
+}
+
+func (g Gauges) max(other Gauges) Gauges {
+	return Gauges{
+		Resident:    max(g.Resident, other.Resident),
+		Goroutines:  max(g.Goroutines, other.Goroutines),
+		Descriptors: max(g.Descriptors, other.Descriptors),
+	}
+}

@@ -1,0 +1,203 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/storm/books"
+	"github.com/anabranch/anabranch/internal/storm/child"
+	"github.com/anabranch/anabranch/internal/storm/load"
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/internal/workspace/wstopic"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// Silent is the log of the bench's own clients: what happens to them is planned.
+var Silent = slog.New(slog.DiscardHandler)
+
+const (
+	// Source is the id of the one source of events.
+	Source = "storm"
+	// WriteKey is its write key.
+	WriteKey = "wk_storm"
+)
+
+// retryDelays are short, so that what a fault left behind comes back while the
+// row is watched. Each is a topic.
+const retryDelays = "1s,2s,5s,10s"
+
+// Lab is what one row works with.
+type Lab struct {
+	Rand  *rand.Rand // of the fault plan
+	Books *books.Books
+	// Brokers are the addresses of the brokers, Broker what holds them up, nil when
+	// that can't be done; Kafka are the options to reach them with.
+	Brokers string
+	Broker  Holder
+	Kafka   []kgo.Opt
+	// Writer writes events straight onto topics.
+	Writer *load.Writer
+	// Dir is the directory of the row's files.
+	Dir string
+
+	bench     *Bench
+	row       string
+	topics    *kafka.Topics
+	workspace []workspace.Destination
+	processes []*child.Process
+	cleanup   []func(context.Context)
+
+	longestExit time.Duration
+	exited      string // which process took that, and when
+	hiccups     hiccups
+}
+
+func newLab(b *Bench, row, dir string) *Lab {
+	return &Lab{Rand: chance(b.Seed, row), Books: books.New(fmt.Sprintf("s%d-%s", b.Seed, row)), Dir: dir, bench: b, row: row}
+}
+
+// close ends all that the row has started, the last first, also when ctx has
+// ended.
+func (l *Lab) close(ctx context.Context) {
+	for _, p := range l.processes {
+		p.Discard()
+	}
+	for _, undo := range slices.Backward(l.cleanup) {
+		undo(context.WithoutCancel(ctx))
+	}
+}
+
+// onClose has something done when the row is over.
+func (l *Lab) onClose(do func()) {
+	l.cleanup = append(l.cleanup, func(context.Context) { do() })
+}
+
+// Open gives the lab its broker. Destinations' topics get so many partitions.
+func (l *Lab) Open(ctx context.Context, partitions int) error {
+	if err := l.findBroker(ctx); err != nil {
+		return err
+	}
+	var err error
+	if l.Kafka, err = (kafka.Config{Brokers: strings.Split(l.Brokers, ",")}).Options(Silent); err != nil {
+		return err
+	}
+	// Room for the load of a minute in which the broker says nothing.
+	cl, err := kgo.NewClient(append(slices.Clone(l.Kafka), kgo.MaxBufferedRecords(200_000), kgo.ProducerLinger(time.Millisecond))...)
+	if err != nil {
+		return err
+	}
+	l.onClose(cl.Close)
+	l.Writer = &load.Writer{Client: cl, Books: l.Books, Source: Source}
+	l.topics = kafka.NewTopics(cl, kafka.TopicConfig{
+		Partitions: 6, DeliverPartitions: partitions, Replication: -1, RawRetention: time.Hour, Embedded: !l.bench.foreign(),
+	})
+	if l.bench.foreign() {
+		l.cleanup = append(l.cleanup, func(ctx context.Context) { l.deleteTopics(ctx, cl) })
+	}
+	return l.topics.Ensure(ctx, schemas.TopicRawEvents, schemas.TopicDeadLetters)
+}
+
+func (l *Lab) findBroker(ctx context.Context) error {
+	if !l.bench.foreign() {
+		p, addr, err := startBroker(ctx, l.Dir)
+		if err != nil {
+			return err
+		}
+		l.processes = append(l.processes, p)
+		l.Brokers, l.Broker = addr, p
+		return nil
+	}
+	l.Brokers = l.bench.Brokers
+	if l.bench.BrokerPID == "" {
+		return nil
+	}
+	var err error
+	l.Broker, err = findForeign(l.bench.BrokerPID)
+	return err
+}
+
+// deleteTopics takes the row's destinations off a broker that lives on: their
+// partitions would weigh on the rows that follow.
+func (l *Lab) deleteTopics(ctx context.Context, cl *kgo.Client) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	req := kmsg.NewPtrDeleteTopicsRequest()
+	req.TimeoutMillis = 15_000
+	for _, d := range l.workspace {
+		topic := kmsg.NewDeleteTopicsRequestTopic()
+		topic.Topic = new(schemas.DeliverTopic(d.ID))
+		req.Topics = append(req.Topics, topic)
+		req.TopicNames = append(req.TopicNames, schemas.DeliverTopic(d.ID))
+	}
+	if _, err := req.RequestWith(ctx, cl); err != nil {
+		fmt.Printf("%s: topics were left behind: %v\n", l.row, err)
+	}
+}
+
+// Destination adds a destination to the workspace, not yet in force, and returns
+// the stream of its events. Its name is the row's own, so that a broker can serve
+// run after run.
+func (l *Lab) Destination(name string, keys int, urls ...string) *load.Stream {
+	id := l.ID(name)
+	endpoints := make([]workspace.Endpoint, len(urls))
+	for i, u := range urls {
+		endpoints[i] = workspace.Endpoint{URL: u}
+	}
+	l.workspace = append(l.workspace, workspace.Destination{
+		ID: id, Type: workspace.TypeWebhooks, Name: name, Sources: []string{Source}, Enabled: true, Endpoints: endpoints,
+	})
+	return load.NewStream(l.Books.Run(), id, schemas.DeliverTopic(id), keys)
+}
+
+// ID is the id of a destination of that name.
+func (l *Lab) ID(name string) string { return fmt.Sprintf("s%d-%s-%s", l.bench.Seed, l.row, name) }
+
+// Apply puts the workspace in force.
+func (l *Lab) Apply(ctx context.Context) error {
+	publisher := wstopic.Publisher{Kafka: l.Kafka, Ensure: l.topics.Ensure}
+	_, err := publisher.Apply(ctx, workspace.NewSnapshot(
+		[]workspace.Source{{ID: Source, Name: "Storm", WriteKeyHash: workspace.HashWriteKey(WriteKey), Enabled: true}},
+		slices.Clone(l.workspace),
+	))
+	return err
+}
+
+// Stage makes a process of one stage, not yet started.
+func (l *Lab) Stage(target string, n int, env ...string) (*child.Process, error) {
+	admin, err := child.FreeAddr()
+	if err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("%s-%d", target, n)
+	p := &child.Process{
+		Name: name, Path: l.bench.Binary, Args: []string{target}, Admin: admin, Log: filepath.Join(l.Dir, name+".log"),
+		Env: append([]string{
+			"KAFKA_BROKERS=" + l.Brokers, "INSTANCE_ID=storm-" + name,
+			"WEBHOOK_SINK_ALLOW_NETWORKS=127.0.0.0/8", "WEBHOOK_SINK_RETRY_DELAYS=" + retryDelays,
+		}, env...),
+	}
+	l.processes = append(l.processes, p)
+	return p, nil
+}
+
+// Drain waits until nothing is open in the books, or for as long as bound says:
+// what is open then counts as lost. It returns how long that took. Dead letters
+// are looked up when deliveries alone do not settle it.
+func (l *Lab) Drain(ctx context.Context, bound time.Duration) (time.Duration, error) {
+	begun := time.Now()
+	settled := func() bool { return l.Books.Tally(nil).Lost == 0 }
+	if child.Until(ctx, bound, "the backlog to drain", settled) == nil {
+		return time.Since(begun), nil
+	}
+	return time.Since(begun), load.ReadTopic(ctx, l.Kafka, schemas.TopicDeadLetters, l.Books.Dead)
+}

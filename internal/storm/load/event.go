@@ -1,0 +1,35 @@
+package load
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/anabranch/anabranch/internal/storm/books"
+)
+
+// filler brings an event to about a kilobyte, the size that the product is
+// measured with.
+var filler = strings.Repeat("storm ", 130)
+
+// event is a call in canonical form, which is good for ingest too.
+func event(s books.Stamp) []byte {
+	return fmt.Appendf(nil, `{"messageId":%q,"type":"track","userId":%q,"event":"Storm","properties":{"n":%d,"text":%q},"timestamp":%q}`,
+		s, user(s), s.Sequence, filler, s.At.UTC().Format("2006-01-02T15:04:05.000Z"))
+}
+
+func user(s books.Stamp) string { return "u" + strconv.Itoa(s.Key) }
+
+// counter makes the stamps of one producer.
+type counter struct {
+	run, producer string
+	keys          int
+	next          int
+}
+
+func (c *counter) stamp(now time.Time) books.Stamp {
+	s := books.Stamp{Run: c.run, Producer: c.producer, Key: c.next % c.keys, Sequence: c.next, At: now}
+	c.next++
+	return s
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/anabranch/anabranch/internal/storm/lab"
+	"github.com/anabranch/anabranch/internal/storm/receiverfaults"
+	"github.com/anabranch/anabranch/internal/storm/stagefaults"
+)
+
+// rows lists the kinds of faults. What each promises stands in the bounds that it
+// is judged by.
+func rows() []lab.Row {
+	return []lab.Row{
+		{Name: "kill-process", About: "kill -9 of the whole process with its broker, under HTTP calls", Short: true, Embedded: true, Run: stagefaults.KillProcess},
+		{Name: "kill-router", About: "kill -9 of the router: nothing lost, nothing doubled", Short: true, Run: stagefaults.KillRouter},
+		{Name: "kill-sink", About: "kill -9 of the sink: nothing lost, repeats within what was in flight", Short: true, Run: stagefaults.KillSink},
+		{Name: "roll-sink", About: "rolling restarts of three sinks with retries in flight: nothing lost, nothing doubled", Short: true, Run: stagefaults.RollSink},
+		{Name: "join-leave", About: "twelve sinks joining and leaving: nothing lost, nothing doubled", Run: stagefaults.JoinLeave},
+		{Name: "broker-stop", About: "the broker says nothing for some seconds: nothing lost", Holds: true, Run: stagefaults.BrokerStop},
+		{Name: "new-destinations", About: "destinations added under load start within three seconds, with no gap for others", Short: true, Run: stagefaults.NewDestinations},
+		{Name: "hang-10-of-50", About: "ten of fifty destinations hang: the others keep their latency", Run: receiverfaults.Hang10of50},
+		{Name: "dead-200-of-1000", About: "two hundred of a thousand destinations dead: the others keep their latency, memory is bounded", Run: receiverfaults.Dead200of1000},
+		{Name: "hostile-64", About: "64 misbehaving receivers: memory, descriptors and goroutines are bounded", Run: receiverfaults.Hostile64},
+		{Name: "receiver-down", About: "a receiver refuses for a while and comes back: nothing lost, a calm return", Run: receiverfaults.ReceiverDown},
+		{Name: "five-endpoints-one-dead", About: "one endpoint of five hangs: a few timeouts, then nothing until its probe", Run: receiverfaults.FiveEndpointsOneDead},
+	}
+}
+
+// selectRows finds rows by their names; none means all that the form has.
+func selectRows(names string, short bool) ([]lab.Row, error) {
+	all := rows()
+	if names == "" {
+		return slices.DeleteFunc(all, func(r lab.Row) bool { return short && !r.Short }), nil
+	}
+	var chosen []lab.Row
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(all, func(r lab.Row) bool { return r.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("-rows: no row %q; -list shows them", name)
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
