@@ -72,8 +72,11 @@ func New(opts Options) (*Attempter, error) {
 		client.Roots = roots
 	}
 	return &Attempter{
-		client:  post.NewClient(client),
-		plans:   plans{breaker: func() *breaker.Breaker { return breaker.New(opts.Breaker, rand.Float64) }},
+		client: post.NewClient(client),
+		plans: plans{
+			breaker:   func() *breaker.Breaker { return breaker.New(opts.Breaker, rand.Float64) },
+			forgotten: func(destination string) { opts.Observe.Down(destination, -1) },
+		},
 		log:     failureLog{log: opts.Logger},
 		observe: opts.Observe,
 	}, nil

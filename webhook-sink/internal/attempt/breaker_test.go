@@ -135,8 +135,14 @@ func TestEditsKeepWhatIsKnownOfEndpoints(t *testing.T) {
 	if o := b.Attempt(t.Context(), edited, nil, []byte(purchase), false); o.Verdict != Delivered || crm.asked.Load() != 5 || other.asked.Load() != 1 {
 		t.Errorf("outcome %+v with %d requests at the one that is down, expected it to be left out", o, crm.asked.Load())
 	}
-	if o := b.Attempt(t.Context(), receiving("other"), nil, []byte(purchase), false); o.Verdict != Delivered {
-		t.Errorf("outcome %+v at the other endpoint alone", o)
+	if len(b.dialed) != 2 {
+		t.Errorf("dialed %q, expected each endpoint once", b.dialed)
+	}
+	if o := b.Attempt(t.Context(), receiving("other"), nil, []byte(purchase), false); o.Verdict != Delivered || len(b.dialed) != 2 {
+		t.Errorf("outcome %+v at the other endpoint alone, dialed %q; expected the connection to be there still", o, b.dialed)
+	}
+	if last := b.observed[len(b.observed)-2]; last != "crm down -1" {
+		t.Errorf("observed %q, expected the endpoint that was edited away to be down no more", b.observed)
 	}
 }
 

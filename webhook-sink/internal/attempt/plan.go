@@ -21,6 +21,7 @@ type plan struct {
 
 type endpoint struct {
 	*health
+	configured  workspace.Endpoint
 	target      *post.Target // nil when the URL can't be used
 	unusable    post.Result  // what comes of a POST then
 	fingerprint uint64
@@ -29,7 +30,7 @@ type endpoint struct {
 }
 
 // health is what attempts have learned of an endpoint. It outlives edits of its
-// destination, for as long as the endpoint itself is not edited.
+// destination, for as long as the URL is the same.
 type health struct {
 	breaker *breaker.Breaker
 	failing atomic.Pointer[post.Result] // the last failure; nil before the first
@@ -40,11 +41,13 @@ type health struct {
 type plans struct {
 	byID    sync.Map // destination id -> *plan
 	breaker func() *breaker.Breaker
+	// forgotten is told of an endpoint that was down when it was edited away.
+	forgotten func(destination string)
 }
 
 // of returns the plan of a destination. Snapshots are immutable, so a plan made
-// of the same pointer still holds; two goroutines that hold different versions
-// during a change make each other's plan anew, which is only work.
+// of the same pointer still holds. Two goroutines that hold different versions
+// during a change make plans in turn, which is only work.
 func (p *plans) of(dest *workspace.Destination) *plan {
 	known, _ := p.byID.Load(dest.ID)
 	before, _ := known.(*plan)
@@ -52,33 +55,64 @@ func (p *plans) of(dest *workspace.Destination) *plan {
 		return before
 	}
 	made := p.make(dest, before)
-	p.byID.Store(dest.ID, made)
+	if before == nil {
+		p.byID.LoadOrStore(dest.ID, made)
+	} else if p.byID.CompareAndSwap(dest.ID, before, made) {
+		p.compare(before, made)
+	}
 	return made
+}
+
+// compare tells of endpoints that are down and no longer there.
+func (p *plans) compare(before, made *plan) {
+	for _, e := range before.endpoints {
+		if made.find(e.fingerprint) == nil && e.breaker.State() != breaker.Closed {
+			p.forgotten(made.dest.ID)
+		}
+	}
 }
 
 func (p *plans) make(dest *workspace.Destination, before *plan) *plan {
 	made := &plan{dest: dest, signer: post.NewSigner(dest.SharedSecret)}
 	for i, configured := range dest.Endpoints {
-		e := &endpoint{fingerprint: configured.Fingerprint(), position: i + 1, of: len(dest.Endpoints)}
-		if e.health = before.health(e.fingerprint); e.health == nil {
+		e := &endpoint{configured: configured, fingerprint: configured.Fingerprint(), position: i + 1, of: len(dest.Endpoints)}
+		if old := before.find(e.fingerprint); old != nil {
+			e.keep(old)
+		} else {
 			e.health = &health{breaker: p.breaker()}
 		}
-		target, err := post.NewTarget(configured)
-		if err != nil {
-			e.unusable = post.Result{Verdict: post.Dead, Reason: schemas.ReasonAddressRefused, Detail: "URL of the endpoint can't be used"}
+		if e.target == nil {
+			e.prepare()
 		}
-		e.target = target
 		made.endpoints = append(made.endpoints, e)
 	}
 	return made
 }
 
-// health returns what is known of an endpoint, nil when nothing is.
-func (p *plan) health(fingerprint uint64) *health {
+// keep takes over what is known of an endpoint, and its connections too unless its
+// headers were edited.
+func (e *endpoint) keep(old *endpoint) {
+	e.health = old.health
+	if slices.Equal(e.configured.Headers, old.configured.Headers) {
+		e.target = old.target
+	}
+}
+
+func (e *endpoint) prepare() {
+	target, err := post.NewTarget(e.configured)
+	if err != nil {
+		e.unusable = post.Result{Verdict: post.Dead, Reason: schemas.ReasonAddressRefused, Detail: "URL of the endpoint can't be used"}
+	}
+	e.target = target
+}
+
+// find returns the endpoint with a fingerprint; nil when there is none, as in a
+// plan that is nil.
+func (p *plan) find(fingerprint uint64) *endpoint {
 	if p != nil {
 		for _, e := range p.endpoints {
 			if e.fingerprint == fingerprint {
-				return e.health
+				return e
 			}
 		}
 	}
@@ -89,6 +123,9 @@ func (p *plan) health(fingerprint uint64) *health {
 // configured any more it returns all, as it does for no fingerprints: the list
 // was edited between two attempts, and the event is owed to the new one.
 func (p *plan) choose(only []uint64) []*endpoint {
+	if len(only) == 0 {
+		return p.endpoints
+	}
 	var chosen []*endpoint
 	for _, e := range p.endpoints {
 		if slices.Contains(only, e.fingerprint) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/anabranch/anabranch/webhook-sink/internal/guard"
 	"github.com/anabranch/anabranch/webhook-sink/internal/http1"
+	"github.com/anabranch/anabranch/webhook-sink/internal/resolve"
 )
 
 // Options are the settings of a Client.
@@ -20,29 +21,34 @@ type Options struct {
 
 // Client makes POSTs. It may be used by many goroutines.
 type Client struct {
-	http1   *http1.Client
-	http2   *http2Client
-	timeout time.Duration
+	http1    *http1.Client
+	http2    *http2Client
+	resolver *resolve.Dialer // nil with a dial function of the caller's
+	timeout  time.Duration
 }
 
 // NewClient returns a Client that dials when there is something to send.
 func NewClient(opts Options) *Client {
+	c := &Client{timeout: opts.Timeout}
 	dial := opts.Dial
 	if dial == nil {
-		dial = networkDial(opts.Timeout, opts.Guard)
+		c.resolver = resolve.NewDialer(resolve.Options{Guard: opts.Guard})
+		dial = c.resolver.DialContext
 	}
 	policy := tlsConfig(opts.Roots)
-	return &Client{
-		http1:   http1.New(http1.Options{Dial: dial, TLS: policy, Idle: opts.Idle}),
-		http2:   newHTTP2Client(dial, policy, opts.Timeout),
-		timeout: opts.Timeout,
-	}
+	c.http1 = http1.New(http1.Options{Dial: dial, TLS: policy, Idle: opts.Idle})
+	c.http2 = newHTTP2Client(dial, policy, opts.Timeout)
+	return c
 }
 
-// Close closes the idle connections. Requests in flight go on.
+// Close closes the idle connections. Requests in flight go on, unless they have yet
+// to look up a name.
 func (c *Client) Close() {
 	c.http1.Close()
 	c.http2.close()
+	if c.resolver != nil {
+		c.resolver.Close()
+	}
 }
 
 // Post sends body to the target and returns how that ended, within the timeout

@@ -5,24 +5,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"net"
-	"time"
 
-	"github.com/anabranch/anabranch/webhook-sink/internal/guard"
 	"github.com/anabranch/anabranch/webhook-sink/internal/http1"
 )
 
 // DialFunc makes a connection, as net.Dialer.DialContext does.
 type DialFunc = http1.DialFunc
-
-// networkDial connects to public addresses, and those that the guard makes
-// exceptions for.
-func networkDial(timeout time.Duration, guard *guard.Guard) DialFunc {
-	return (&net.Dialer{
-		Timeout:        timeout,
-		KeepAlive:      -1, // no connection is idle for as long as its probes wait
-		ControlContext: guard.Control,
-	}).DialContext
-}
 
 // tlsConfig is the policy of all connections.
 func tlsConfig(roots *x509.CertPool) *tls.Config {

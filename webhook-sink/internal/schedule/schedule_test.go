@@ -17,11 +17,12 @@ var (
 	}
 )
 
-const fourHours = 4 * time.Hour
+// longest is the longest window there may be.
+const longest = 4 * time.Hour
 
 // fixed is a schedule whose jitter is always at one point of its range.
 func fixed(at float64) *Schedule {
-	return New(delays, fourHours, func() float64 { return at })
+	return New(delays, longest, func() float64 { return at })
 }
 
 const middle = 0.5 // no jitter at all
@@ -102,7 +103,7 @@ func TestTheWindowEnds(t *testing.T) {
 func TestEveryScheduleEndsInTime(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 2000 {
-		s := &Schedule{window: time.Duration(1+random.Int64N(int64(fourHours/time.Millisecond))) * time.Millisecond, random: random.Float64}
+		s := &Schedule{window: time.Duration(1+random.Int64N(int64(longest/time.Millisecond))) * time.Millisecond, random: random.Float64}
 		delay := time.Duration(0)
 		for range 1 + random.IntN(6) {
 			delay += time.Duration(1+random.IntN(600_000)) * time.Millisecond
@@ -139,7 +140,7 @@ func TestEveryScheduleEndsInTime(t *testing.T) {
 // TestTheUsualSchedule: about 25 attempts at most, and one in the last half hour.
 func TestTheUsualSchedule(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
-	s := New(usual, fourHours, random.Float64)
+	s := New(usual, longest, random.Float64)
 	for range 10_000 {
 		first := time.Unix(3_000_000, 0)
 		last, attempts := first, 1
@@ -163,7 +164,7 @@ func TestTheUsualSchedule(t *testing.T) {
 // last still gets an attempt before its window ends, and costs few writes.
 func TestWhereEveryAttemptIsWithheld(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
-	s := New(usual, fourHours, random.Float64)
+	s := New(usual, longest, random.Float64)
 	for range 10_000 {
 		first := time.Unix(3_000_000, 0)
 		now, writes := first, 0
