@@ -11,14 +11,11 @@ import (
 
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
+	"github.com/anabranch/anabranch/webhook-sink/internal/work"
 )
 
 const (
-	// commitEvery bounds what a kill repeats beside the attempts in flight: what
-	// has finished since the last commit, 20 deliveries under 1,000 a second. At
-	// 50 ms a kill repeated 66 in all, more than may be in flight.
-	commitEvery = 20 * time.Millisecond
-	commitTime  = 3 * time.Second
+	commitTime = 3 * time.Second
 	// commitAgain is the pause after a commit that failed.
 	commitAgain = time.Second
 )
@@ -35,7 +32,7 @@ func (s *session) commitLoop(ctx context.Context) {
 			return
 		case <-s.dispatcher.Finished():
 		}
-		if !rest(ctx, pause) {
+		if !work.Rest(ctx, pause) {
 			return
 		}
 		timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)

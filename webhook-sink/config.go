@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/anabranch/anabranch/webhook-sink/internal/breaker"
 	"github.com/anabranch/anabranch/webhook-sink/internal/schedule"
 )
 
@@ -16,7 +15,7 @@ type Config struct {
 	AllowNetworks    []netip.Prefix  `env:"WEBHOOK_SINK_ALLOW_NETWORKS" desc:"CIDR list of non-public networks that endpoints may live in"`
 	ExtraCAFile      string          `env:"WEBHOOK_SINK_EXTRA_CA_FILE" desc:"PEM file of roots to trust beside the system's"`
 	Timeout          time.Duration   `env:"WEBHOOK_SINK_TIMEOUT" envDefault:"5s" desc:"how long a receiver may take to answer an attempt, at most 5s"`
-	RetryDelays      []time.Duration `env:"WEBHOOK_SINK_RETRY_DELAYS" envDefault:"5s,30s,2m,5m,8m,8m,8m,8m,22m" desc:"pauses between attempts, one retry topic for each that differs; the last repeats until the window ends"`
+	RetryDelays      []time.Duration `env:"WEBHOOK_SINK_RETRY_DELAYS" envDefault:"5s,30s,2m,5m,8m,8m,8m,8m,23m" desc:"pauses between attempts, one retry topic for each that differs; the last repeats until the window ends"`
 	RetryWindow      time.Duration   `env:"WEBHOOK_SINK_RETRY_WINDOW" envDefault:"4h" desc:"how long after its first attempt an event is retried, at most 4h"`
 	MaxInFlight      int             `env:"WEBHOOK_SINK_MAX_IN_FLIGHT" envDefault:"64" desc:"attempts in flight per destination"`
 	MaxInFlightTotal int             `env:"WEBHOOK_SINK_MAX_IN_FLIGHT_TOTAL" envDefault:"1024" desc:"attempts in flight over all destinations; a single one never takes more than it leaves to the others"`
@@ -54,32 +53,6 @@ func (c Config) Validate() error {
 	expect(c.MaxInFlightTotal >= c.MaxInFlight && c.MaxInFlightTotal <= maxInFlight,
 		"WEBHOOK_SINK_MAX_IN_FLIGHT_TOTAL", c.MaxInFlightTotal, "WEBHOOK_SINK_MAX_IN_FLIGHT to 100000")
 	return errors.Join(errs...)
-}
-
-const (
-	// breakerThreshold failures in a row and breakerSilence without a good answer
-	// are hardly chance, and little enough for an endpoint that hangs to cost no
-	// more than one round of timeouts.
-	breakerThreshold = 5
-	breakerSilence   = 500 * time.Millisecond
-	firstProbe       = time.Second
-	// longestProbe is how long an endpoint that is back may wait to be noticed.
-	longestProbe = time.Minute
-)
-
-// firstInFlight is how many attempts a destination may have in flight that has
-// delivered nothing yet: as many as it takes to know that it is down.
-const firstInFlight = breakerThreshold
-
-// breaker are the settings of an endpoint's breaker. Its pauses follow the retry
-// delays where those are shorter than usual.
-func (c Config) breaker() breaker.Settings {
-	return breaker.Settings{
-		Threshold: breakerThreshold,
-		Silence:   breakerSilence,
-		First:     min(firstProbe, c.RetryDelays[0]),
-		Longest:   min(longestProbe, c.RetryDelays[len(c.RetryDelays)-1]),
-	}
 }
 
 // validDelays: each delay becomes the name of a topic and a time in a header,

@@ -1,14 +1,26 @@
 package webhooksink
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/anabranch/anabranch/webhook-sink/internal/usual"
 )
 
 func TestValidateAcceptsTheDefaults(t *testing.T) {
 	if err := testConfig().Validate(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestTheDefaultsAreTheUsual: those that the simulations of the engine run.
+func TestTheDefaultsAreTheUsual(t *testing.T) {
+	cfg := testConfig()
+	if !slices.Equal(cfg.RetryDelays, usual.Delays()) || cfg.RetryWindow != usual.Window ||
+		cfg.MaxInFlight != usual.InFlight || cfg.MaxInFlightTotal != usual.InFlightAll {
+		t.Errorf("defaults %+v, expected those of package usual", cfg)
 	}
 }
 

@@ -45,5 +45,6 @@
 // called to pause and resume, and goroutines are started; nothing is waited for.
 // A commit holds the session's committing mutex while it waits for the broker,
 // and takes the dispatcher's inside. The gate's mutex is taken alone. Each
-// breaker has one of its own, taken alone, and only while its endpoint fails.
+// breaker has one of its own, taken alone, and only while its endpoint fails; so
+// have the look-ups of names and the lists of idle connections, and seldom.Log.
 package webhooksink

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/caarlos0/env/v11"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -19,14 +20,13 @@ import (
 	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
 )
 
+// testConfig is what holds where nothing is set.
 func testConfig() Config {
-	return Config{
-		Timeout:          5 * time.Second,
-		RetryDelays:      []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute},
-		RetryWindow:      4 * time.Hour,
-		MaxInFlight:      64,
-		MaxInFlightTotal: 1024,
+	cfg, err := env.ParseAsWithOptions[Config](env.Options{Environment: map[string]string{}})
+	if err != nil {
+		panic(err)
 	}
+	return cfg
 }
 
 // plant is a broker, a workspace and the sinks that a test runs on them.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/work"
 )
 
 // ledger is a receiver that keeps books. Its answers are the test's.
@@ -39,7 +40,7 @@ func (l *ledger) attempt(ctx context.Context, dest *workspace.Destination, messa
 	if l.answer != nil {
 		o = l.answer(dest.ID, messageID, attempt)
 	}
-	if !rest(ctx, l.service) {
+	if !work.Rest(ctx, l.service) {
 		return outcome{Verdict: abandoned}
 	}
 	if o.Verdict == delivered {

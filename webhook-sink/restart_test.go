@@ -14,6 +14,8 @@ import (
 	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/usual"
+	"github.com/anabranch/anabranch/webhook-sink/internal/work"
 )
 
 // static makes the sink a static member, so that its successor need not wait for
@@ -203,13 +205,13 @@ func TestAKillRepeatsTheLastMomentAtMost(t *testing.T) {
 		l := newLedger(10 * time.Millisecond)
 		receiver := func(ctx context.Context, dest *workspace.Destination, messageID string) outcome {
 			if messageID == "hangs" {
-				rest(ctx, time.Hour)
+				work.Rest(ctx, time.Hour)
 				return outcome{Verdict: abandoned}
 			}
 			return l.attempt(ctx, dest, messageID)
 		}
 		p.produce("crm", "h", "hangs")
-		p.commitEvery = commitEvery // no rebalance comes near
+		p.commitEvery = usual.CommitEvery // no rebalance comes near
 		r := p.start(receiver, static("one")).ready()
 		for _, record := range spread(n, 1) {
 			p.write(record)
@@ -233,7 +235,7 @@ func TestUnreadableProgressIsRepeated(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
 		l := newLedger(10 * time.Millisecond)
 		receiver := func(ctx context.Context, dest *workspace.Destination, messageID string) outcome {
-			if messageID == "hangs" && !rest(ctx, time.Hour) {
+			if messageID == "hangs" && !work.Rest(ctx, time.Hour) {
 				return outcome{Verdict: abandoned}
 			}
 			return l.attempt(ctx, dest, messageID)

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
+	"github.com/anabranch/anabranch/webhook-sink/internal/usual"
 )
 
 // session is one membership in the group: the client, what it has fetched, and
@@ -45,7 +46,7 @@ func newSession(ctx context.Context, sink *Sink, sub *subscription) (*session, e
 	s.client = client
 	worker := s.newWorker()
 	s.dispatcher = dispatch.New(dispatch.Options{
-		Limits:    dispatch.Limits{Each: s.cfg.MaxInFlight, Total: s.cfg.MaxInFlightTotal, First: firstInFlight},
+		Limits:    dispatch.Limits{Each: s.cfg.MaxInFlight, Total: s.cfg.MaxInFlightTotal, First: usual.FirstInFlight},
 		Shortest:  s.cfg.RetryDelays[0],
 		FetchWait: fetchMaxWait,
 		Flow:      flowOf(client),

@@ -55,9 +55,9 @@ const (
 	// events a second to 964.
 	fetchMaxWait = 250 * time.Millisecond
 
-	// What a fetch returns counts compressed bytes, and a record that waits in a
-	// queue keeps its whole decompressed batch in memory: small portions.
-	fetchMaxBytes          = 8 << 20
+	// What a fetch returns counts compressed bytes, and all of it is in memory
+	// beside the copies that the queues hold: small portions.
+	fetchMaxBytes          = 4 << 20
 	fetchMaxPartitionBytes = 128 << 10
 
 	// A failed event waits for its retry record to be acknowledged, holding its

@@ -9,10 +9,11 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
-	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
 	"github.com/anabranch/anabranch/webhook-sink/internal/schedule"
 	"github.com/anabranch/anabranch/webhook-sink/internal/seldom"
+	"github.com/anabranch/anabranch/webhook-sink/internal/usual"
+	"github.com/anabranch/anabranch/webhook-sink/internal/work"
 )
 
 // Sink is the stage. It is made by New and runs once.
@@ -22,11 +23,10 @@ type Sink struct {
 	log      *slog.Logger
 	metrics  *metrics
 	schedule *schedule.Schedule
-	// attempt is one attempt at one destination; see attempt.Attempter.
-	attempt func(ctx context.Context, dest *workspace.Destination, only []uint64, event []byte, last bool) attempt.Outcome
-	close   func()
-	joined  atomic.Bool
-	seldom  seldom.Log // of dead letters
+	attempt  attempt.Func
+	close    func()
+	joined   atomic.Bool
+	seldom   seldom.Log // of dead letters
 
 	commitEvery time.Duration
 }
@@ -45,7 +45,7 @@ func New(cfg Config, set Settings) (*Sink, error) {
 		Peers:   set.Peers,
 		ExtraCA: cfg.ExtraCAFile,
 		Dial:    set.Dial,
-		Breaker: cfg.breaker(),
+		Breaker: usual.Breaker(cfg.RetryDelays),
 		Logger:  set.Logger,
 		Observe: m,
 	})
@@ -61,7 +61,7 @@ func New(cfg Config, set Settings) (*Sink, error) {
 		attempt:  attempter.Attempt,
 		close:    attempter.Close,
 
-		commitEvery: commitEvery,
+		commitEvery: usual.CommitEvery,
 	}, nil
 }
 
@@ -92,7 +92,7 @@ func (s *Sink) Run(ctx context.Context) error {
 		// Under its old name the topic has another id now, which only a new client
 		// takes up.
 		s.log.Warn("a topic was deleted or made anew, joining the group again", "error", err)
-		rest(ctx, commitAgain)
+		work.Rest(ctx, commitAgain)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/webhook-sink/internal/work"
 )
 
 // BenchmarkSink is everything but the HTTP request: an event is produced, fetched,
@@ -33,7 +34,7 @@ func BenchmarkSink(b *testing.B) {
 			var count atomic.Int64
 			done := make(chan struct{})
 			r := p.start(func(ctx context.Context, _ *workspace.Destination, _ string) outcome {
-				rest(ctx, 10*time.Millisecond)
+				work.Rest(ctx, 10*time.Millisecond)
 				if count.Add(1) == int64(b.N) {
 					close(done)
 				}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/work"
 )
 
 // leftoverGrace is how long the topics of destinations that the workspace does
@@ -124,7 +125,7 @@ func (s *Sink) persist(ctx context.Context, what string, do func() error) bool {
 			return err == nil
 		}
 		s.log.Warn("broker request failed, trying again", "request", what, "pause", pause, "error", err)
-		if !rest(ctx, pause) {
+		if !work.Rest(ctx, pause) {
 			return false
 		}
 	}

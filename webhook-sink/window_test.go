@@ -76,8 +76,8 @@ func TestAReceiverThatRecoversGetsTheEventOnce(t *testing.T) {
 		r.end()
 		l.once(t, ids("m", 20))
 		for id, at := range l.times {
-			if late := at.Sub(began) - time.Hour; late < 0 || late > 20*time.Minute {
-				t.Errorf("%s was delivered %s after the receiver recovered, expected within one delay", id, late)
+			if late := at.Sub(began) - time.Hour; late < 0 || late > 29*time.Minute {
+				t.Errorf("%s was delivered %s after the receiver recovered, expected within the longest delay", id, late)
 			}
 		}
 		if got := r.metric("hops_total"); got != 0 {
@@ -112,8 +112,8 @@ func TestALongPauseThatTheReceiverAskedFor(t *testing.T) {
 		if second < 80*time.Minute || second > 80*time.Minute+time.Second {
 			t.Errorf("second attempt after %s, expected 80m", second)
 		}
-		if got := r.metric("hops_total"); got < 4 || got > 8 {
-			t.Errorf("%v hops in 80m, expected about one in 15m", got)
+		if got := r.metric("hops_total"); got < 2 || got > 5 {
+			t.Errorf("%v hops in 80m, expected about one in 23m", got)
 		}
 	})
 }

@@ -3,7 +3,6 @@ package webhooksink
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -27,17 +26,5 @@ func (s *session) write(ctx context.Context, r *kgo.Record) error {
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
-	}
-}
-
-// rest waits for d and reports whether it passed before ctx was done.
-func rest(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

@@ -100,7 +100,7 @@ func FiveEndpointsOneDead(ctx context.Context, l *lab.Lab) (*report.Result, erro
 }
 
 // maxProbes is how often a dead endpoint may be tried within a minute once the
-// sink knows: pauses that double from a few seconds make fewer.
+// sink knows: pauses that double from one second to ten make fewer.
 const maxProbes = 12
 
 // judgeCosts is about the attempts at a dead endpoint: at first, when the sink

@@ -26,7 +26,7 @@ const OutcomeDelivered = "delivered"
 // Options are the settings of an Attempter.
 type Options struct {
 	Timeout time.Duration // of each POST, from dial to response headers
-	Idle    int           // idle connections kept per host: the in-flight limit of a destination is right
+	Idle    int           // idle connections kept per endpoint: the in-flight limit of a destination is right
 	Allow   []netip.Prefix
 	Peers   []netip.AddrPort // single addresses allowed beside those networks
 	ExtraCA string           // WEBHOOK_SINK_EXTRA_CA_FILE; empty: the system's roots alone
@@ -46,6 +46,9 @@ type Observer interface {
 	// Down: so many more of a destination's endpoints are down (less, if negative).
 	Down(destination string, more int)
 }
+
+// Func is [Attempter.Attempt], for those who make attempts and need not know how.
+type Func func(ctx context.Context, dest *workspace.Destination, only []uint64, event []byte, last bool) Outcome
 
 // Attempter makes attempts. It may be used by many goroutines.
 type Attempter struct {

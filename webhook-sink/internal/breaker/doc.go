@@ -6,7 +6,8 @@
 // times it is given should be those of time.Now, whose monotonic reading keeps a
 // change of the wall clock from moving the next probe.
 //
-//	Closed  -- Threshold failures in a row --------> Open
+//	Closed  -- Threshold failures in a row and
+//	           Silence, or ten times as many ------> Open
 //	Open    -- the pause is over, an attempt asks -> Probing
 //	Probing -- the probe failed, pause doubled ----> Open
 //	any     -- a success --------------------------> Closed

@@ -196,9 +196,10 @@ func (d *Dispatcher) Done(j *Job, e Ended) *Job {
 func (d *Dispatcher) learn(j *Job, e Ended, now time.Time) {
 	switch {
 	case e.Withheld:
+		j.queue.down = true
 		j.queue.pace.Withheld(now)
 	case e.Delivered:
-		j.queue.earned = min(j.queue.earned+1, d.limits.Each)
+		j.queue.earned, j.queue.down = min(j.queue.earned+1, d.limits.Each), false
 		j.queue.pace.Answered(e.Took, now)
 	}
 	if !j.IsRetry() {

@@ -15,9 +15,9 @@ const (
 // long. If it would, it gets a slot in the future and goes back to a topic until
 // then: where it is, it would take room from the retries of others.
 //
-// A slot is reserved once. Were a retry to reserve anew each time it comes too
-// early, or to go back for a while without any, almost all of a large backlog
-// would see its window end.
+// As a rule a slot is reserved once, and again only when memory is full. Were a
+// retry to reserve anew each time it comes too early, or to go back for a while
+// without any, almost all of a large backlog would see its window end.
 func (d *Dispatcher) arrive(j *Job, now time.Time) {
 	j.queue = d.queue(j.Headers.Destination)
 	if !d.mayWait(j.queue, j, now) {

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -13,7 +14,7 @@ import (
 
 // Job is one record from when it was fetched until it is finished: delivered, or
 // its retry record or dead letter acknowledged by the broker. Its fields are the
-// dispatcher's; a worker only reads them.
+// dispatcher's; a worker reads them, and has the headers of a first attempt read.
 type Job struct {
 	Record *kgo.Record
 	// Headers are what the record's headers say, and Err why they can't be read.
@@ -21,8 +22,9 @@ type Job struct {
 	Headers schemas.Headers
 	Err     error
 
-	size int
-	part *partition
+	record kgo.Record
+	size   int
+	part   *partition
 	// tracker is the partition's at the time: should the log be written anew from
 	// an earlier offset, the partition gets another, and this job no longer counts.
 	tracker *offsets.Tracker
@@ -39,13 +41,31 @@ type Job struct {
 // headers and the job.
 const overhead = 768
 
-// NewJob returns the job of a fetched record.
+// NewJob returns the job of a fetched record, of which it takes a copy. As it was
+// fetched the record is a view of the whole response, megabytes with the events of
+// many destinations, and a single one that waits would keep all of that in memory.
 func NewJob(r *kgo.Record) *Job {
-	size := len(r.Key) + len(r.Value) + overhead
+	size := len(r.Key) + len(r.Value)
 	for i := range r.Headers {
-		size += len(r.Headers[i].Key) + len(r.Headers[i].Value)
+		size += len(r.Headers[i].Value)
 	}
-	return &Job{Record: r, size: size}
+	room := make([]byte, 0, size)
+	own := func(b []byte) []byte {
+		if b == nil {
+			return nil // a tombstone is not an empty value
+		}
+		start := len(room)
+		room = append(room, b...)
+		return room[start:len(room):len(room)]
+	}
+	j := &Job{record: *r, size: size + overhead}
+	j.Record = &j.record
+	j.record.Key, j.record.Value = own(r.Key), own(r.Value)
+	j.record.Headers = slices.Clone(r.Headers)
+	for i := range j.record.Headers {
+		j.record.Headers[i].Value = own(r.Headers[i].Value)
+	}
+	return j
 }
 
 // Read reads the headers. The destination is the one that the record's topic

@@ -6,14 +6,19 @@ type Limits struct {
 	Total int // over all of them
 	// First is what a destination may have in flight at first; each delivery lets it
 	// have one more, up to Each, so that the backlogs of destinations that hang
-	// can't take all slots at once when a sink starts. Zero: Each.
+	// can't take all slots at once when a sink starts. A destination that is down
+	// may have a quarter of Each: its attempts are withheld, which takes as long as
+	// a write. Zero: Each.
 	First int
 }
 
 // each is how many attempts a destination may have in flight now.
 func (l Limits) each(q *queue) int {
-	if l.First == 0 {
+	switch {
+	case l.First == 0:
 		return l.Each
+	case q.down:
+		return min(l.Each, max(l.First, l.Each/4))
 	}
 	return min(l.Each, l.First+q.earned)
 }

@@ -28,6 +28,7 @@ type queue struct {
 	timer    *time.Timer
 
 	firsts, retries int  // attempts in flight
+	down            bool // the last attempt that showed something was withheld
 	earned          int  // deliveries, up to where they no longer matter; see Limits.First
 	afterRetry      bool // the attempt that started last was a retry
 }
@@ -52,9 +53,9 @@ func (s *speed) note(slot time.Duration, size int) {
 }
 
 const (
-	// queueBudget is what all queues together may hold. What they hold costs more
-	// than it counts: a record that waits keeps its whole batch in memory.
-	queueBudget = 64 << 20
+	// queueBudget is what all queues together may hold. The collector lets the heap
+	// grow to twice what is in use.
+	queueBudget = 32 << 20
 	// A healthy destination must find its next events in the queue while a fetch
 	// is under way; beyond a few MiB more only costs memory.
 	maxLow = 4 << 20

@@ -46,8 +46,8 @@ type Response struct {
 // with: at most 250 ms after the deadline. When ctx is done it returns at once.
 //
 // Errors are those of the dial function as they are, [*HandshakeError],
-// [*MalformedError], and those of reading and writing: past the deadline, and when
-// ctx is done, they have a Timeout method that returns true.
+// [*MalformedError], and those of reading and writing: past the deadline they have
+// a Timeout method that returns true. When ctx is done the error says nothing else.
 func (c *Client) Post(ctx context.Context, deadline time.Time, e *Endpoint, body []byte, signature string) (Response, error) {
 	b := takeBuffers()
 	defer b.giveBack()

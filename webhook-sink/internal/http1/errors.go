@@ -27,9 +27,9 @@ var errUnasked = errors.New("response without a request")
 // errNotArmed is for a new connection that was cut or closed before its first use.
 var errNotArmed = errors.New("connection closed before use")
 
-// isAlert reports an alert from the peer. tls.AlertError matches only those that
+// IsAlert reports an alert from the peer. tls.AlertError matches only those that
 // we send.
-func isAlert(err error) bool {
+func IsAlert(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "remote error"
 }

@@ -46,7 +46,7 @@ func (c *conn) reasonFor(cause error, b *buffers, deadline time.Time) (response.
 	switch {
 	case err == nil:
 		return h, nil
-	case isAlert(err):
+	case IsAlert(err):
 		return response.Head{}, err
 	default:
 		return response.Head{}, cause
@@ -91,7 +91,7 @@ func (c *conn) exchangeLarge(b *buffers, deadline time.Time) (h response.Head, r
 // first returns the error that came first, where both sides of an exchange failed:
 // the writer's, unless it is only the effect of the deadline moved to stop it.
 func first(writing, reading error) error {
-	if writing == nil || isTimeout(writing) || isAlert(reading) {
+	if writing == nil || isTimeout(writing) || IsAlert(reading) {
 		return reading
 	}
 	return writing

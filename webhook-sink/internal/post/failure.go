@@ -45,7 +45,7 @@ func ofError(err error, literal bool) Result {
 		result.Reason, result.Detail = schemas.ReasonTimeout, detailTimeout
 	case errors.As(err, &handshake):
 		result.Verdict, result.Reason, result.Detail = ofHandshake(handshake.Err)
-	case isAlert(err):
+	case http1.IsAlert(err):
 		// TLS 1.3 servers refuse a client after its first flight.
 		result.Reason, result.Detail = schemas.ReasonTLS, detailTLS
 	default:
@@ -97,13 +97,6 @@ func certificateDetail(err error) string {
 func timedOut(err error) bool {
 	var timeout net.Error
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
-}
-
-// isAlert reports an alert from the peer. tls.AlertError matches only those that
-// we send.
-func isAlert(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "remote error"
 }
 
 // isBroken tells a connection that broke during the handshake from a handshake

@@ -40,7 +40,7 @@ func refusesProtocol(err error) bool {
 	var alert *net.OpError
 	// The type of alerts received is not exported; its text is that of those sent.
 	return errors.Is(err, errNotHTTP2) ||
-		errors.As(err, &alert) && isAlert(alert) && alert.Err.Error() == noApplicationProtocol.Error()
+		errors.As(err, &alert) && http1.IsAlert(alert) && alert.Err.Error() == noApplicationProtocol.Error()
 }
 
 // http2Client makes POSTs over HTTP/2 by net/http.

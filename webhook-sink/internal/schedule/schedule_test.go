@@ -6,16 +6,11 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/usual"
 )
 
-// delays are those of most tests; usual are the product's.
-var (
-	delays = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute}
-	usual  = []time.Duration{
-		5 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute,
-		8 * time.Minute, 8 * time.Minute, 8 * time.Minute, 8 * time.Minute, 22 * time.Minute,
-	}
-)
+// delays are those of most tests.
+var delays = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute}
 
 // longest is the longest window there may be.
 const longest = 4 * time.Hour
@@ -140,7 +135,7 @@ func TestEveryScheduleEndsInTime(t *testing.T) {
 // TestTheUsualSchedule: about 25 attempts at most, and one in the last half hour.
 func TestTheUsualSchedule(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
-	s := New(usual, longest, random.Float64)
+	s := New(usual.Delays(), longest, random.Float64)
 	for range 10_000 {
 		first := time.Unix(3_000_000, 0)
 		last, attempts := first, 1
@@ -164,7 +159,7 @@ func TestTheUsualSchedule(t *testing.T) {
 // last still gets an attempt before its window ends, and costs few writes.
 func TestWhereEveryAttemptIsWithheld(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
-	s := New(usual, longest, random.Float64)
+	s := New(usual.Delays(), longest, random.Float64)
 	for range 10_000 {
 		first := time.Unix(3_000_000, 0)
 		now, writes := first, 0

@@ -42,7 +42,7 @@ func (w *Worker) settle(ctx context.Context, j *dispatch.Job, f schedule.Fate) (
 		w.WriteFailed()
 		w.Logger.Error("write failed, trying again", "topic", record.Topic, "destination", f.Headers.Destination,
 			"message_id", f.Headers.MessageID, "pause", pause, "error", err)
-		if !rest(ctx, pause) {
+		if !Rest(ctx, pause) {
 			return f, false
 		}
 	}
@@ -53,8 +53,8 @@ func isTooLarge(err error) bool {
 	return errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge)
 }
 
-// rest waits for d and reports whether it passed before ctx was done.
-func rest(ctx context.Context, d time.Duration) bool {
+// Rest waits for d and reports whether it passed before ctx was done.
+func Rest(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

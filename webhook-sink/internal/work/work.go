@@ -20,7 +20,7 @@ type Worker struct {
 	Schedule  *schedule.Schedule
 	Workspace func() *workspace.Snapshot
 	// Attempt is one attempt at one destination; see attempt.Attempter.
-	Attempt func(ctx context.Context, dest *workspace.Destination, only []uint64, event []byte, last bool) attempt.Outcome
+	Attempt attempt.Func
 	// Write writes a record and returns when the brokers have acknowledged it.
 	Write func(context.Context, *kgo.Record) error
 	// Done hands a job back and returns the next one, nil when there is none.
