@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
@@ -16,8 +15,10 @@ import (
 
 const (
 	commitTime = 3 * time.Second
-	// commitAgain is the pause after a commit that failed.
+	// commitAgain is the pause after a commit that failed, and commitSoon that after
+	// one that came at a bad moment of a rebalance.
 	commitAgain = time.Second
+	commitSoon  = 100 * time.Millisecond
 )
 
 // commitLoop commits soon after something has finished, until ctx ends; while
@@ -37,90 +38,110 @@ func (s *session) commitLoop(ctx context.Context) {
 		}
 		timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
 		pause = s.commitEvery
-		if !s.commit(timed, nil) {
-			pause = commitAgain
+		if again := s.commit(timed, nil); again > 0 {
+			pause = again
 			s.dispatcher.Tell()
 		}
 		cancel()
 	}
 }
 
-// commit commits the watermarks of the named partitions, or of all, and reports
-// whether that succeeded. What fails is still dirty afterwards and goes with the
-// next commit.
+// commitLast commits what is left of the named partitions, or of all, until it
+// succeeds or ctx ends.
+func (s *session) commitLast(ctx context.Context, of map[string][]int32) {
+	for {
+		again := s.commit(ctx, of)
+		if again == 0 || !work.Rest(ctx, again) {
+			return
+		}
+	}
+}
+
+// commit commits the watermarks of the named partitions, or of all. What fails is
+// still dirty afterwards and goes with the next commit, which is worth trying after
+// the time returned; zero means that it succeeded.
 //
 // Commits exclude each other from reading the watermarks to the answer. Were one
 // to read them, a revocation to commit newer ones, and the first to be sent only
-// then (the client holds commits back while the group is joining), it would take
-// the group's offsets back on a partition that is no longer ours.
-func (s *session) commit(ctx context.Context, of map[string][]int32) bool {
+// then, it would take the group's offsets back on a partition that is no longer
+// ours.
+func (s *session) commit(ctx context.Context, of map[string][]int32) (again time.Duration) {
 	s.committing.Lock()
 	defer s.committing.Unlock()
+	// First of all: a session that is lost from here on leaves a generation behind
+	// that the broker refuses.
+	member := s.member()
 	marks := s.dispatcher.Watermarks(of)
 	if len(marks) == 0 {
-		return true
+		return 0
 	}
-	err := s.send(ctx, marks)
+	err := s.send(ctx, member, marks)
 	if errors.Is(err, kerr.OffsetMetadataTooLarge) {
 		s.bare = true
 		s.log.Warn("the brokers take less metadata with a commit than usual, so a stop will repeat some events: raise offset.metadata.max.bytes",
 			"needed", offsets.MaxEncoded)
-		err = s.send(ctx, marks)
+		err = s.send(ctx, member, marks)
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+		s.metrics.commits.WithLabelValues(commitDone).Inc()
+		s.dispatcher.Committed(marks)
+		return 0
+	case errors.Is(err, kerr.RebalanceInProgress), errors.Is(err, kerr.IllegalGeneration):
+		return commitSoon // between two generations, which takes a moment
+	default:
 		s.metrics.commits.WithLabelValues(commitFailed).Inc()
 		s.log.Warn("commit of offsets failed, trying again", "partitions", len(marks), "error", err)
-		return false
+		return commitAgain
 	}
-	s.metrics.commits.WithLabelValues(commitDone).Inc()
-	s.dispatcher.Committed(marks)
-	return true
 }
 
-func (s *session) send(ctx context.Context, marks []dispatch.Watermark) error {
-	positions := make(map[string]map[int32]kgo.EpochOffset)
-	done := make(map[dispatch.Place]string)
-	for _, w := range marks {
-		if positions[w.Topic] == nil {
-			positions[w.Topic] = make(map[int32]kgo.EpochOffset)
-		}
-		positions[w.Topic][w.Num] = w.At
-		if !s.bare {
-			done[w.Place] = w.Done
-		}
+// member is what the group knows us by.
+type member struct {
+	id         string
+	generation int32
+}
+
+func (s *session) member() member {
+	id, generation := s.client.GroupMetadata()
+	return member{id, generation}
+}
+
+// send sends a commit of its own. The client's would wait for the end of a join
+// that is under way, which takes until the last member has come or its session has
+// ended; in those seconds the group takes commits all the same, and each that is
+// not made is repeated after a kill.
+func (s *session) send(ctx context.Context, by member, marks []dispatch.Watermark) error {
+	if !s.dispatcher.Holds(marks) {
+		return errLost
 	}
-	ctx = kgo.PreCommitFnContext(ctx, func(req *kmsg.OffsetCommitRequest) error {
-		// The client has put its generation into the request by now. A session lost
-		// before that has taken its partitions out of the dispatcher; one lost later
-		// leaves a generation behind that the broker refuses.
-		if !s.dispatcher.Holds(marks) {
-			return errLost
+	req := kmsg.NewPtrOffsetCommitRequest()
+	req.Group, req.MemberID, req.Generation = Group, by.id, by.generation
+	if s.set.InstanceID != "" {
+		req.InstanceID = &s.set.InstanceID
+	}
+	topics := make(map[string][]kmsg.OffsetCommitRequestTopicPartition)
+	for _, w := range marks {
+		p := kmsg.NewOffsetCommitRequestTopicPartition()
+		p.Partition, p.Offset, p.LeaderEpoch = w.Num, w.At.Offset, w.At.Epoch
+		if !s.bare {
+			p.Metadata = &w.Done
 		}
-		describe(req, done)
-		return nil
-	})
-	var failed error
-	s.client.CommitOffsetsSync(ctx, positions, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
-		failed = err
-		if err == nil {
-			failed = firstError(resp)
-		}
-	})
-	return failed
+		topics[w.Topic] = append(topics[w.Topic], p)
+	}
+	for topic, partitions := range topics {
+		t := kmsg.NewOffsetCommitRequestTopic()
+		t.Topic, t.Partitions = topic, partitions
+		req.Topics = append(req.Topics, t)
+	}
+	resp, err := req.RequestWith(ctx, s.client)
+	if err != nil {
+		return err
+	}
+	return firstError(resp)
 }
 
 var errLost = errors.New("partitions were lost before their offsets could be committed")
-
-// describe puts what is finished beyond each offset into a commit's metadata.
-func describe(req *kmsg.OffsetCommitRequest, done map[dispatch.Place]string) {
-	for i := range req.Topics {
-		t := &req.Topics[i]
-		for j := range t.Partitions {
-			text := done[dispatch.Place{Topic: t.Topic, Num: t.Partitions[j].Partition}]
-			t.Partitions[j].Metadata = &text
-		}
-	}
-}
 
 func firstError(resp *kmsg.OffsetCommitResponse) error {
 	for i := range resp.Topics {

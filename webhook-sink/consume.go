@@ -58,6 +58,8 @@ func (s *session) fetchError(ctx context.Context, fetches kgo.Fetches) error {
 			fatal = fmt.Errorf("another process is the member %q of group %s: give each its own INSTANCE_ID: %w",
 				s.set.InstanceID, Group, err)
 		case errors.Is(err, kerr.UnknownTopicID):
+			// How far the old topic was finished must not be committed for the new one.
+			s.dispatcher.ForgetTopic(topic)
 			fatal = fmt.Errorf("fetch %s: %w", topic, err)
 		default:
 			s.log.Warn("fetch failed, trying again", "topic", topic, "partition", partition, "error", err)

@@ -42,7 +42,7 @@ func (s *session) revoked(ctx context.Context, _ *kgo.Client, gone map[string][]
 	if !within(s.cfg.Timeout+grace, s.dispatcher.Release(gone)...) {
 		s.log.Warn("partitions given back with attempts in flight, their events will be delivered again")
 	}
-	s.commit(ctx, gone)
+	s.commitLast(ctx, gone)
 	s.dispatcher.Forget(gone)
 	s.tellReassigned()
 }

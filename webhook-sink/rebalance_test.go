@@ -18,6 +18,7 @@ import (
 	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
+	"github.com/anabranch/anabranch/webhook-sink/internal/usual"
 )
 
 // members waits until the group is stable with n members that have partitions.
@@ -187,6 +188,41 @@ func TestTwoSinksOfOneName(t *testing.T) {
 	})
 }
 
+// TestACommitDoesNotWaitForAJoin: a member is gone without a word, and another
+// joins, so the group waits for the session of the first to end. What the third
+// finishes in these seconds is committed all the same: a kill would repeat it.
+func TestACommitDoesNotWaitForAJoin(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const n = 50
+		p := newPlant(t, testkit.Virtual(t), 2, destination("crm"))
+		p.commitEvery = usual.CommitEvery
+		l := newLedger(10 * time.Millisecond)
+		first := p.start(l.attempt, static("first")).ready()
+		second := p.start(l.attempt, static("second")).ready()
+		p.members(2)
+		first.kill()
+		third := p.start(l.attempt, static("third"))
+		time.Sleep(2 * time.Second)
+		p.write(spread(2*n, 2)...)
+		time.Sleep(time.Second)
+		if g := p.cluster.Fake.GroupInfo(Group); g.State != "PreparingRebalance" {
+			t.Fatalf("the group is %s, expected it to wait for the first member", g.State)
+		}
+		if got := max(p.committed(0), p.committed(1)); got != n {
+			t.Errorf("committed %d of the second member's partition, expected %d", got, n)
+		}
+		began := time.Now()
+		second.end()
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("stopping took %s in the midst of a join", took)
+		}
+		testkit.Until(t, func() bool { return distinct(l.all()) == 2*n }, "the third member to deliver the rest")
+		third.end()
+		l.once(t, ids("e", 2*n))
+	})
+}
+
 // TestACommitThatWasOvertakenByALossIsNotSent: the watermarks were read, and
 // before they could be sent the partition was lost and came back.
 func TestACommitThatWasOvertakenByALossIsNotSent(t *testing.T) {
@@ -217,7 +253,7 @@ func TestACommitThatWasOvertakenByALossIsNotSent(t *testing.T) {
 		s.dispatcher.Forget(one)
 		s.dispatcher.Assign(one, nil)
 		stale := dispatch.Watermark{Place: dispatch.Place{Topic: "deliver.crm", Num: 0}, At: kgo.EpochOffset{Offset: 7}}
-		if err := s.send(ctx, []dispatch.Watermark{stale}); !errors.Is(err, errLost) {
+		if err := s.send(ctx, s.member(), []dispatch.Watermark{stale}); !errors.Is(err, errLost) {
 			t.Errorf("send = %v, expected the commit to be held back", err)
 		}
 		if got := p.committed(0); got != 0 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 	"github.com/anabranch/anabranch/webhook-sink/internal/usual"
@@ -29,6 +30,8 @@ type session struct {
 	workers sync.WaitGroup
 	// cut ends the context of the workers, which otherwise outlives the sink's.
 	cut context.CancelFunc
+	// end ends the client, whatever it is waiting for.
+	end context.CancelFunc
 
 	committing sync.Mutex
 	bare       bool // commits carry no metadata, since the brokers do not take as much
@@ -38,9 +41,12 @@ func newSession(ctx context.Context, sink *Sink, sub *subscription) (*session, e
 	s := &session{Sink: sink, sub: sub, reassigned: make(chan struct{}, 1)}
 	work, cut := context.WithCancel(context.WithoutCancel(ctx))
 	s.cut = cut
-	client, err := kgo.NewClient(s.options()...)
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	s.end = end
+	client, err := kgo.NewClient(append(s.options(), kgo.WithContext(life))...)
 	if err != nil {
 		cut()
+		end()
 		return nil, fmt.Errorf("create the webhook sink's client: %w", err)
 	}
 	s.client = client
@@ -83,9 +89,10 @@ func (s *session) run(ctx context.Context, changed <-chan struct{}) error {
 	return err
 }
 
-// leaveTime bounds the last commit and the farewell to the group: with grace and
-// the longest timeout it makes the seven seconds that a clean stop may take.
-const leaveTime = time.Second
+// leaveTime bounds the last commit, and then the farewell to the group: with grace
+// and the longest timeout they make the seven and a half seconds that a clean stop
+// may take.
+const leaveTime = 700 * time.Millisecond
 
 // stop ends the session. Attempts in flight may end in peace; those that outlast
 // their time are cut, which finishes nothing: their records stay uncommitted and
@@ -97,12 +104,32 @@ func (s *session) stop(ctx context.Context, own *sync.WaitGroup) {
 	s.cut()
 	s.workers.Wait()
 	own.Wait()
+	timed, cancel := context.WithTimeout(ctx, leaveTime)
+	s.commitLast(timed, nil)
+	cancel()
+	s.leave(ctx)
+}
+
+// leave leaves the group and closes the client. A join under way would hold up
+// both until its end; then the group is told without the client's help, so that it
+// does not wait for our session to end. A static member stays, as its like does.
+func (s *session) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, leaveTime)
 	defer cancel()
-	s.commit(ctx, nil)
-	if err := s.client.LeaveGroupContext(ctx); err != nil {
-		s.log.Warn("left the group without its consent", "error", err)
+	by := s.member()
+	patient, impatient := context.WithTimeout(ctx, leaveTime/2)
+	defer impatient()
+	if err := s.client.LeaveGroupContext(patient); err != nil && s.set.InstanceID == "" {
+		req := kmsg.NewPtrLeaveGroupRequest()
+		req.Group, req.MemberID = Group, by.id
+		m := kmsg.NewLeaveGroupRequestMember()
+		m.MemberID = by.id
+		req.Members = append(req.Members, m)
+		if _, err := req.RequestWith(ctx, s.client); err != nil {
+			s.log.Warn("left the group without its consent", "error", err)
+		}
 	}
+	s.end() // or Close would wait for the join
 	s.client.Close()
 }
 

@@ -18,13 +18,23 @@ func (s *session) write(ctx context.Context, r *kgo.Record) error {
 	s.client.Produce(ctx, &once, func(_ *kgo.Record, err error) { acknowledged <- err })
 	select {
 	case err := <-acknowledged:
-		if errors.Is(err, kerr.UnknownTopicID) {
-			// Deleted and made anew: the client holds on to the old id until it is told
-			// to forget the topic.
-			s.client.PurgeTopicsFromProducing(r.Topic)
-		}
+		s.mend(ctx, r.Topic, err)
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// mend does what a failed write calls for before it is tried again.
+func (s *session) mend(ctx context.Context, topic string, err error) {
+	switch {
+	case errors.Is(err, kerr.UnknownTopicID):
+		// Deleted and made anew: the client holds on to the old id until it is told
+		// to forget the topic.
+		s.client.PurgeTopicsFromProducing(topic)
+	case errors.Is(err, kerr.UnknownTopicOrPartition):
+		if err := s.set.Topics.Ensure(ctx, topic); err != nil {
+			s.log.Warn("a topic is missing and could not be created", "topic", topic, "error", err)
+		}
 	}
 }

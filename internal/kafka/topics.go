@@ -55,8 +55,7 @@ func (c TopicConfig) Validate() error {
 const maxPartitions = 10_000
 
 const (
-	deliverRetention    = 7 * 24 * time.Hour
-	retryRetention      = 24 * time.Hour
+	backlogRetention    = 7 * 24 * time.Hour
 	deadLetterRetention = 30 * 24 * time.Hour
 	// A note that a dead letter was sent again has to outlive the dead letter, which
 	// its broker deletes with the segment it stands in: up to a segment's age late.
@@ -65,11 +64,11 @@ const (
 	// The embedded broker reads its whole log into memory when it starts: about
 	// one gigabyte resident per gigabyte of log after a kill. So there the history
 	// of events is bounded in bytes, which the router, a few milliseconds behind
-	// in the same process, does not notice; and a destination's topic in time
-	// alone, because a destination that hangs leaves a backlog there that must
-	// not be cut.
+	// in the same process, does not notice; and a destination's topic and those
+	// of retries in time alone, because a destination that hangs leaves a backlog
+	// there that must not be cut.
 	embeddedRawBytes         = 128 << 20
-	embeddedDeliverRetention = 24 * time.Hour
+	embeddedBacklogRetention = 24 * time.Hour
 )
 
 // policy is what a topic is created with.
@@ -96,7 +95,7 @@ func (c TopicConfig) policyOf(name string) (policy, error) {
 	case deliver:
 		return policy{c.DeliverPartitions, c.backlog()}, nil // 0 is for createAll to fill in
 	case retry:
-		return policy{c.Partitions, expire(retryRetention)}, nil
+		return policy{c.Partitions, c.backlog()}, nil
 	default:
 		return policy{}, fmt.Errorf("create topic %q: expected one of Anabranch's topics", name)
 	}
@@ -119,9 +118,9 @@ func (c TopicConfig) history() map[string]string {
 
 func (c TopicConfig) backlog() map[string]string {
 	if c.Embedded {
-		return expire(embeddedDeliverRetention)
+		return expire(embeddedBacklogRetention)
 	}
-	return expire(deliverRetention)
+	return expire(backlogRetention)
 }
 
 func (c TopicConfig) keepLast() map[string]string {

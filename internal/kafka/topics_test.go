@@ -43,7 +43,7 @@ func TestEnsureCreatesEachTopicWithItsPolicy(t *testing.T) {
 		"dead-letters-redriven": {1, "delete", "5184000000"},
 		"workspace":             {1, "compact", ""},
 		"deliver.crm":           {2, "delete", "604800000"},
-		"webhook-retry.30s":     {4, "delete", "86400000"},
+		"webhook-retry.30s":     {4, "delete", "604800000"},
 	} {
 		if got := len(details[name].Partitions); got != want.partitions {
 			t.Errorf("%s has %d partitions, want %d", name, got, want.partitions)

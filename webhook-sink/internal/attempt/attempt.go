@@ -57,6 +57,9 @@ type Attempter struct {
 	plans   plans
 	log     failureLog
 	observe Observer
+	// forced is how many last attempts go to an endpoint that is down at a time. If
+	// it hangs, each holds a slot for seconds, and there may be as many as events.
+	forced int32
 }
 
 // New returns an Attempter. Its only errors are about the file of roots.
@@ -82,6 +85,7 @@ func New(opts Options) (*Attempter, error) {
 		},
 		log:     failureLog{log: opts.Logger},
 		observe: opts.Observe,
+		forced:  int32(max(opts.Idle/4, 1)),
 	}, nil
 }
 
@@ -94,8 +98,8 @@ func (a *Attempter) Close() { a.client.Close() }
 // of them. First attempts and repeats are this same function.
 //
 // Endpoints that are down are left out, and count as worth another try. When that
-// would leave nobody, the attempt is withheld, unless it is the event's last: then
-// all are tried.
+// would leave nobody, the attempt is withheld. The last of an event is made all the
+// same, but only some at a time.
 //
 // A ctx that is done means shutdown: no request is started any more, those in
 // flight are cut short, and the verdict is Abandoned unless an endpoint had
@@ -105,9 +109,13 @@ func (a *Attempter) Attempt(ctx context.Context, dest *workspace.Destination, on
 	plan := a.plans.of(dest)
 	t, _ := trials.Get().(*trial)
 	defer t.put()
-	if until := t.admit(plan.choose(only), last, time.Now()); !until.IsZero() {
+	forced := int32(0)
+	if last {
+		forced = a.forced
+	}
+	if until := t.admit(plan.choose(only), forced, time.Now()); !until.IsZero() {
 		a.observe.LeftOut(dest.ID)
-		return Outcome{Verdict: Withheld, Until: until}
+		return t.withheld(until)
 	}
 	var err error
 	if t.content, err = a.bodies.Append(t.content[:0], event); err != nil {

@@ -35,7 +35,7 @@ type Outcome struct {
 	RetryAfter time.Duration  // with Retry: the largest wait that an endpoint to be repeated asked for, uncapped; zero: the ordinary schedule
 	Endpoints  []uint64       // with Retry: fingerprints of the endpoints worth repeating, at least one
 	Detail     string         // for customers; far below the 256 bytes of a record header
-	Until      time.Time      // with Withheld: when an endpoint is looked at again
+	Until      time.Time      // with Withheld: when an endpoint is looked at again; Reason and Detail are those of its last failure
 }
 
 // result is how the POST to one of a destination's endpoints ended.

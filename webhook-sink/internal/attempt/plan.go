@@ -34,6 +34,7 @@ type endpoint struct {
 type health struct {
 	breaker *breaker.Breaker
 	failing atomic.Pointer[post.Result] // the last failure; nil before the first
+	forced  atomic.Int32                // attempts in flight although it is down
 }
 
 // plans keeps the latest plan of each destination. It has an entry for every id

@@ -21,6 +21,7 @@ type trial struct {
 type call struct {
 	endpoint *endpoint
 	permit   breaker.Permit
+	forced   bool // although the endpoint is down
 }
 
 // trials are reused: nobody holds on to a body when the POSTs it went to have
@@ -36,9 +37,10 @@ func (t *trial) put() {
 
 // admit asks the breakers which of the endpoints may be tried now. Those that may
 // not are part of the attempt all the same: as a failure that is worth another
-// try. When none may, it returns the first moment at which one may; but a last
-// attempt is made in any case.
-func (t *trial) admit(chosen []*endpoint, last bool, now time.Time) (until time.Time) {
+// try. When none may, so many attempts at a time are made all the same as forced
+// says; for the others it returns the first moment at which an endpoint may be
+// tried.
+func (t *trial) admit(chosen []*endpoint, forced int32, now time.Time) (until time.Time) {
 	granted := len(chosen) == 0
 	for _, e := range chosen {
 		permit, next := e.breaker.Admit(now)
@@ -53,19 +55,42 @@ func (t *trial) admit(chosen []*endpoint, last bool, now time.Time) (until time.
 	switch {
 	case granted:
 		return time.Time{}
-	case !last:
+	case t.force(forced):
+		return time.Time{}
+	default:
 		return until
 	}
+}
+
+// force has the endpoints tried that are down, unless so many attempts are made
+// there already, and reports whether that leaves any.
+func (t *trial) force(most int32) bool {
+	forced := false
 	for i := range t.calls {
-		t.calls[i].permit = breaker.Granted
+		c := &t.calls[i]
+		if c.endpoint.forced.Add(1) > most {
+			c.endpoint.forced.Add(-1)
+			continue
+		}
+		c.permit, c.forced, forced = breaker.Granted, true, true
 	}
-	return time.Time{}
+	return forced
+}
+
+// withheld is the outcome when nobody may be tried: for the reason of the first.
+func (t *trial) withheld(until time.Time) Outcome {
+	r := &t.results[0]
+	r.Result = t.calls[0].endpoint.leftOut()
+	return Outcome{Verdict: Withheld, Until: until, Reason: r.Reason, Detail: r.describe()}
 }
 
 // giveBack returns permits that were not used.
 func (t *trial) giveBack() {
 	for i := range t.calls {
 		t.calls[i].endpoint.breaker.Abandoned(t.calls[i].permit)
+		if t.calls[i].forced {
+			t.calls[i].endpoint.forced.Add(-1)
+		}
 	}
 }
 
@@ -95,10 +120,14 @@ func (a *Attempter) sendAll(ctx context.Context, destination string, t *trial, s
 func (a *Attempter) send(ctx context.Context, destination string, t *trial, i int, signature string) {
 	e, r := t.calls[i].endpoint, &t.results[i]
 	r.Result = e.unusable
+	began := time.Now()
 	if e.target != nil {
 		r.Result = a.client.Post(ctx, e.target, t.content, signature)
 	}
-	a.learn(ctx, destination, &t.calls[i], r)
+	if t.calls[i].forced {
+		e.forced.Add(-1)
+	}
+	a.learn(ctx, destination, &t.calls[i], r, began)
 	switch r.Verdict {
 	case post.Abandoned:
 	case post.Delivered:
@@ -111,18 +140,18 @@ func (a *Attempter) send(ctx context.Context, destination string, t *trial, i in
 
 // learn tells the endpoint's breaker how a POST ended. Whoever answers lives,
 // even if it is to refuse the event for good.
-func (a *Attempter) learn(ctx context.Context, destination string, c *call, r *result) {
-	b := c.endpoint.breaker
+func (a *Attempter) learn(ctx context.Context, destination string, c *call, r *result, began time.Time) {
+	b, now := c.endpoint.breaker, time.Now()
 	var opened, closed bool
 	switch r.Verdict {
 	case post.Abandoned:
 		b.Abandoned(c.permit)
 	case post.Delivered, post.Dead:
-		closed = b.Succeeded(c.permit, time.Now())
+		closed = b.Succeeded(c.permit, now)
 	case post.Retry:
 		failure := r.Result // r is reused
 		c.endpoint.failing.Store(&failure)
-		opened = b.Failed(c.permit, r.RetryAfter, time.Now())
+		opened = b.Failed(c.permit, price(r, now.Sub(began)), now)
 	}
 	switch {
 	case opened:
@@ -132,6 +161,26 @@ func (a *Attempter) learn(ctx context.Context, destination string, c *call, r *r
 		a.observe.Down(destination, -1)
 		a.log.up(ctx, destination, r)
 	}
+}
+
+// price is how long an endpoint that is down is left alone at most after an attempt
+// that took so long: what a probe costs decides how often one is worth it.
+//
+// One that answers lives, and may only dislike some events, or each of them at
+// first: it gets one attempt after the other with half of the time between. To one
+// that does not, and to nobody knows whom behind it, a tenth of the time goes.
+//
+// Its Retry-After is for the event that it answered. To hold back others for it
+// would let each of them begin with a refusal of its own, one after the other.
+func price(r *result, took time.Duration) time.Duration {
+	const (
+		answering = 20 * time.Millisecond
+		silent    = 3 * time.Second
+	)
+	if r.Reason == schemas.ReasonStatus5xx || r.Reason == schemas.ReasonStatus4xx {
+		return max(2*took, answering)
+	}
+	return max(10*took, silent)
 }
 
 // leftOut is the result at an endpoint that is down and was not asked: what it

@@ -144,11 +144,11 @@ func (b *Breaker) Succeeded(p Permit, now time.Time) (closed bool) {
 	return State(b.state.Swap(uint32(Closed))) != Closed
 }
 
-// Failed says that an attempt failed at now in a way worth another try. The next
-// probe is not made before hint has passed, which the endpoint asked for by
-// Retry-After, but within Settings.Longest all the same; zero means no hint. It
+// Failed says that an attempt failed at now in a way worth another try. The pause
+// before the next probe is at most longest, if that is not zero: what an attempt
+// costs decides how seldom one is made, and of that the caller knows more. It
 // reports whether this opened the breaker, which was closed.
-func (b *Breaker) Failed(p Permit, hint time.Duration, now time.Time) (opened bool) {
+func (b *Breaker) Failed(p Permit, longest time.Duration, now time.Time) (opened bool) {
 	if p == Refused {
 		return false
 	}
@@ -168,7 +168,10 @@ func (b *Breaker) Failed(p Permit, hint time.Duration, now time.Time) (opened bo
 		return false
 	}
 	b.state.Store(uint32(Open))
-	b.next = now.Add(min(max(b.spreadPause(), hint), b.settings.Longest))
+	if longest > 0 {
+		b.pause = min(b.pause, longest)
+	}
+	b.next = now.Add(min(b.spreadPause(), b.settings.Longest))
 	return opened
 }
 

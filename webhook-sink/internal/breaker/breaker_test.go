@@ -137,27 +137,29 @@ func TestLateReports(t *testing.T) {
 	})
 }
 
-func TestRetryAfter(t *testing.T) {
-	for _, test := range []struct{ hint, expected time.Duration }{
+func TestThePauseIsNoLongerThanTheAttemptIsWorth(t *testing.T) {
+	for _, test := range []struct{ longest, expected time.Duration }{
 		{0, 10 * time.Second},
-		{time.Second, 10 * time.Second}, // the pause of our own is longer
-		{45 * time.Second, 45 * time.Second},
-		{24 * time.Hour, time.Minute},
+		{time.Second, time.Second},
+		{45 * time.Second, 10 * time.Second}, // the pause of our own is shorter
 		{-time.Second, 10 * time.Second},
 	} {
-		t.Run(test.hint.String(), func(t *testing.T) {
+		t.Run(test.longest.String(), func(t *testing.T) {
 			b := New(usual, middle)
 			b.Failed(Granted, 0, start)
 			b.Failed(Granted, 0, start)
-			b.Failed(Granted, test.hint, start)
+			b.Failed(Granted, test.longest, start)
 			expectAdmit(t, b, 0, Refused, test.expected)
 		})
 	}
 	t.Run("of a probe", func(t *testing.T) {
 		b := opened(usual, middle)
 		expectAdmit(t, b, 10*time.Second, Probe, 0)
-		b.Failed(Probe, 50*time.Second, at(10*time.Second))
-		expectAdmit(t, b, 10*time.Second, Refused, time.Minute)
+		b.Failed(Probe, 15*time.Second, at(10*time.Second))
+		expectAdmit(t, b, 10*time.Second, Refused, 25*time.Second)
+		expectAdmit(t, b, 25*time.Second, Probe, 0)
+		b.Failed(Probe, 0, at(25*time.Second)) // doubles what it was
+		expectAdmit(t, b, 25*time.Second, Refused, 55*time.Second)
 	})
 }
 

@@ -82,7 +82,7 @@ func (r *rig) allowed(p Permit) bool {
 }
 
 // end takes an attempt out of flight and reports what became of it.
-func (r *rig) end(i int, hint time.Duration) {
+func (r *rig) end(i int, longest time.Duration) {
 	a := r.take(i)
 	if r.alive {
 		if closed := r.b.Succeeded(a.permit, r.now); closed != (r.state != Closed) {
@@ -92,7 +92,7 @@ func (r *rig) end(i int, hint time.Duration) {
 		return
 	}
 	opens := r.state == Closed && r.dead(r.row+1)
-	if opened := r.b.Failed(a.permit, hint, r.now); opened != opens {
+	if opened := r.b.Failed(a.permit, longest, r.now); opened != opens {
 		r.Fatalf("Failed = %t while %s, after %d failures in a row", opened, r.state, r.row)
 	}
 	switch {
@@ -107,7 +107,10 @@ func (r *rig) end(i int, hint time.Duration) {
 		return
 	}
 	r.state = Open
-	bounded := func(d time.Duration) time.Time { return r.now.Add(min(max(d, hint), r.settings.Longest)) }
+	if longest > 0 {
+		r.pause = min(r.pause, longest)
+	}
+	bounded := func(d time.Duration) time.Time { return r.now.Add(min(d, r.settings.Longest)) }
 	r.earliest, r.longest = bounded(r.pause*3/4-1), bounded(r.pause*5/4+1)
 }
 

@@ -56,6 +56,18 @@ func (d *Dispatcher) Forget(gone map[string][]int32) {
 	})
 }
 
+// ForgetTopic ends the assignment of all partitions of a topic.
+func (d *Dispatcher) ForgetTopic(topic string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for at, p := range d.parts {
+		if at.Topic == topic {
+			d.close(p)
+			delete(d.parts, at)
+		}
+	}
+}
+
 // close lets nothing of p start any more and drops what waits.
 func (d *Dispatcher) close(p *partition) {
 	p.close()

@@ -171,6 +171,7 @@ func (d *Dispatcher) Done(j *Job, e Ended) *Job {
 		d.resumeQueue(j.queue)
 	case j.slot:
 		j.queue.retries--
+		j.part.aloft--
 	default:
 		d.unpark(j)
 	}

@@ -9,6 +9,10 @@ const (
 	// those that hang can't send the retries of the rest back to a topic.
 	maxDue      = 1000
 	maxDueBytes = 16 << 20
+	// maxAloft is how many of one partition may be due and unfinished. Those that
+	// finish between them go into the metadata of a commit, which holds as many gaps
+	// as that; what does not fit is delivered again after a clean stop.
+	maxAloft = 1500
 )
 
 // arrive lets a due retry wait for a slot of its destination, if it will not wait
@@ -29,6 +33,7 @@ func (d *Dispatcher) arrive(j *Job, now time.Time) {
 	// What waits here is bounded by itself, so it is off the partition's account: a
 	// destination that hangs must not pause the partition for others.
 	d.unpark(j)
+	j.part.aloft++
 	j.queue.due.push(j)
 	d.countDue(j, +1)
 	d.lineUp(j.queue)
@@ -38,7 +43,7 @@ func (d *Dispatcher) mayWait(q *queue, j *Job, now time.Time) bool {
 	switch waiting := q.due.len(); {
 	case waiting == 0:
 		return true // it takes the next slot, and the others' memory is no reason to leave that free
-	case waiting >= maxDue, q.dueBytes+j.size > maxDueBytes-d.dueBytes-j.size:
+	case waiting >= maxDue, j.part.aloft >= maxAloft, q.dueBytes+j.size > maxDueBytes-d.dueBytes-j.size:
 		return false
 	case j.Headers.Reserved:
 		return true
@@ -91,6 +96,7 @@ func (d *Dispatcher) dropDue(q *queue, p *partition) {
 			return false
 		}
 		d.countDue(j, -1)
+		p.aloft--
 		return true
 	})
 }

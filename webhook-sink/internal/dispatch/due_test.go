@@ -234,3 +234,38 @@ func TestADestinationThatHangsDelaysNobodyElsesRetries(t *testing.T) {
 		}
 	})
 }
+
+// TestAPartitionKeepsFewUnfinished: what is finished between its unfinished records
+// must fit into the metadata of a commit, or a clean stop repeats it.
+func TestAPartitionKeepsFewUnfinished(t *testing.T) {
+	inRetryRoom(t, Limits{Each: 2, Total: 100}, func(r *retryRoom) {
+		r.at(time.Minute, "one", 0, maxDue, reservedBefore)
+		r.at(time.Minute, "two", maxDue, maxDue, reservedBefore)
+		r.pass(time.Minute)
+		attempts, putBack := r.aloft()
+		if len(attempts) != 2 || len(putBack) != 2*maxDue-maxAloft {
+			t.Errorf("%d attempts, %d put back; expected 2, and %d to stay", len(attempts), len(putBack), maxAloft)
+		}
+		for range maxAloft {
+			r.end(slices.IndexFunc(r.flying, func(j *Job) bool { return j.slot }))
+		}
+		if p := r.parts[Place{onTwoMinutes, 0}]; p.aloft != 0 {
+			t.Errorf("%d are on the partition's account after all have ended", p.aloft)
+		}
+	})
+}
+
+// TestWhatIsPutBackLateResumesNothing: its partition was taken away meanwhile, and
+// may be somebody else's pause by now.
+func TestWhatIsPutBackLateResumesNothing(t *testing.T) {
+	inRetryRoom(t, Limits{Each: 2, Total: 100}, func(r *retryRoom) {
+		count := 2*(parkHigh/overhead) + 2
+		far := func(_ *kgo.Record, j *Job) { j.Headers.Due = time.Now().Add(time.Hour) }
+		r.at(time.Minute, "crm", 0, count, far)
+		r.pass(2 * time.Minute) // all are being put on another topic
+		r.Forget(map[string][]int32{onTwoMinutes: {0}})
+		for len(r.flying) > 0 {
+			r.end(0) // fails the test if it resumes what is not paused
+		}
+	})
+}

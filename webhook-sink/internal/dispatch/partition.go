@@ -33,6 +33,9 @@ type partition struct {
 	closing bool
 	idle    chan struct{}
 
+	// aloft are retries that are due, waiting for a slot or in flight.
+	aloft int
+
 	// Retries wait here until they are due: one timer, for the first of them.
 	waiting dueHeap
 	parked  int // bytes of those that wait or are being put back

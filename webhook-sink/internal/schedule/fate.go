@@ -96,10 +96,7 @@ func (s *Schedule) After(h schemas.Headers, o attempt.Outcome, began, now time.T
 	}
 	h.Due, h.Reserved = time.Time{}, false
 	if o.Verdict == attempt.Withheld {
-		h.Withheld = min(h.Withheld+1, schemas.MaxAttempts)
-		at := s.untilProbe(now, h.FirstAttempt, o.Until, h.Attempt+h.Withheld)
-		h.Due = at.due
-		return Fate{Ending: Withheld, Topic: at.topic, Headers: h}
+		return s.withheld(h, o, now)
 	}
 	h.Attempt = min(h.Attempt+1, schemas.MaxAttempts)
 	switch o.Verdict {
@@ -120,6 +117,27 @@ func (s *Schedule) After(h schemas.Headers, o attempt.Outcome, began, now time.T
 	}
 }
 
+// withheld is the fate of an event whose attempt was not made. If it was to be the
+// last, others were made in its place, and it is called once more at the end of its
+// window.
+func (s *Schedule) withheld(h schemas.Headers, o attempt.Outcome, now time.Time) Fate {
+	last := s.Last(&h, now)
+	if o.Reason != "" {
+		h.Reason, h.Detail = o.Reason, o.Detail
+	}
+	h.Withheld = min(h.Withheld+1, schemas.MaxAttempts)
+	at := s.untilProbe(now, h.FirstAttempt, o.Until, h.Attempt+h.Withheld)
+	if last {
+		end := s.end(h.FirstAttempt)
+		if end.Sub(now) < 2*s.delays[0] {
+			return s.exceeded(h)
+		}
+		at = s.within(now, h.FirstAttempt, end.Add(1))
+	}
+	h.Due = at.due
+	return Fate{Ending: Withheld, Topic: at.topic, Headers: h}
+}
+
 func hoppedTo(h schemas.Headers, at appointment) Fate {
 	h.Due = at.due
 	return Fate{Ending: Hopped, Topic: at.topic, Headers: h}
@@ -132,9 +150,12 @@ func deadFor(h schemas.Headers, reason schemas.Reason, detail string) Fate {
 
 // exceeded ends the retries of an event, and says what they failed of.
 func (s *Schedule) exceeded(h schemas.Headers) Fate {
-	detail := fmt.Sprintf("not delivered within %s, %d attempts", Brief(s.window), h.Attempt)
+	detail := fmt.Sprintf("not delivered within %s, attempts: %d", Brief(s.window), h.Attempt)
+	if h.Withheld > 0 {
+		detail += fmt.Sprintf(", held back while the endpoint was down: %d", h.Withheld)
+	}
 	if h.Reason != "" {
-		detail += "; the last failed with " + string(h.Reason)
+		detail += "; it last failed with " + string(h.Reason)
 	}
 	if h.Detail != "" {
 		detail += ": " + h.Detail

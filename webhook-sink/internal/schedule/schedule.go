@@ -111,11 +111,12 @@ func (s *Schedule) beyond(rest time.Duration) time.Duration {
 }
 
 // within is the appointment at due, or a little before the end of the window if
-// due lies beyond: within the shortest delay, so that those who meet there do not
-// come all at once.
+// due lies beyond: spread over the shortest delay, so that those who meet there do
+// not come all at once, and another before the end, so that they may wait a while
+// for a slot.
 func (s *Schedule) within(now, first, due time.Time) appointment {
 	if end := s.end(first); due.After(end) {
-		due = end.Add(-time.Duration(s.random() * float64(s.delays[0])))
+		due = end.Add(-scale(s.delays[0], 1+s.random()))
 		if due.Before(now) {
 			due = now
 		}

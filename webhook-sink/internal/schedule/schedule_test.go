@@ -196,7 +196,7 @@ func TestUntilTheProbe(t *testing.T) {
 		{"a probe that the next delay may be too early for", 0, 1, 30 * time.Second, 2 * time.Minute, "webhook-retry.2m"},
 		{"a probe after all delays", 0, 1, 14 * time.Minute, 14*time.Minute + 15*time.Minute/8, "webhook-retry.15m"},
 		{"a probe in the past", 0, 1, -time.Hour, 5 * time.Second, "webhook-retry.5s"},
-		{"beyond the window", 4*time.Hour - time.Minute, 1, 5 * time.Minute, time.Minute - 2500*time.Millisecond, "webhook-retry.30s"},
+		{"beyond the window", 4*time.Hour - time.Minute, 1, 5 * time.Minute, time.Minute - 7500*time.Millisecond, "webhook-retry.30s"},
 	}
 	for _, tt := range tests {
 		now := first.Add(tt.elapsed)
