@@ -3,47 +3,23 @@ package app
 import (
 	"context"
 	"fmt"
-	"time"
-
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/console"
-	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/service"
 	"github.com/anabranch/anabranch/schemas"
 )
 
-// commandTimeout is when a command that speaks to a broker gives up. A stage
-// never does.
-const commandTimeout = 10 * time.Second
-
 // Apply puts a workspace file in force on KAFKA_BROKERS, else on the embedded
 // broker of a running `anabranch run`.
 func Apply(ctx context.Context, proc Process, file string, dryRun bool) error {
-	brokers := proc.Config.brokers()
-	opts, err := brokers.Options(proc.Log)
+	c, err := connect(proc)
 	if err != nil {
 		return err
 	}
-	cl, err := kgo.NewClient(opts...)
-	if err != nil {
-		return fmt.Errorf("create Kafka client: %w", err)
-	}
-	defer cl.Close()
+	defer c.close()
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
-	topics := kafka.NewTopics(cl, proc.Config.Topics)
-	applier := console.Applier{
-		Out:    proc.Out,
-		Kafka:  opts,
-		Ensure: topics.Ensure,
-		Await: func(ctx context.Context) error {
-			if err := kafka.Await(ctx, opts, brokers.Brokers, proc.Log); err != nil {
-				return fmt.Errorf("%w (set KAFKA_BROKERS, or BROKER_ADDR to that of a running `anabranch run`)", err)
-			}
-			return nil
-		},
-	}
+	applier := console.Applier{Out: proc.Out, Kafka: c.opts, Ensure: c.topics.Ensure, Await: c.await}
 	return applier.Apply(ctx, file, dryRun)
 }
 

@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/deadletters/listing"
 	"github.com/anabranch/anabranch/internal/deadletters/redrive"
-	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 )
 
@@ -120,23 +117,15 @@ func withDeadLetters(ctx context.Context, streams Streams, do func(*deadletters.
 	if err != nil {
 		return err
 	}
-	brokers := proc.Config.brokers()
-	opts, err := brokers.Options(proc.Log)
+	c, err := connect(proc)
 	if err != nil {
 		return err
 	}
-	cl, err := kgo.NewClient(opts...)
-	if err != nil {
-		return fmt.Errorf("create Kafka client: %w", err)
+	defer c.close()
+	if _, err = inTime(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, c.await(ctx) }); err != nil {
+		return err
 	}
-	defer cl.Close()
-	_, err = inTime(ctx, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, kafka.Await(ctx, opts, brokers.Brokers, proc.Log)
-	})
-	if err != nil {
-		return fmt.Errorf("%w (set KAFKA_BROKERS, or BROKER_ADDR to that of a running `anabranch run`)", err)
-	}
-	return do(&deadletters.Log{Kafka: opts, Topics: kafka.NewTopics(cl, proc.Config.Topics)})
+	return do(&deadletters.Log{Kafka: c.opts, Topics: c.topics})
 }
 
 // inTime calls do with the time that a command has for what takes no time when a

@@ -90,6 +90,8 @@ func (v *View) outside() error {
 		switch {
 		case !ok:
 			return fmt.Errorf("dead letter %s: expected one of %d partitions", id, len(v.ranges))
+		case r.Start == r.End:
+			return fmt.Errorf("dead letter %s: partition %d holds none", id, id.Partition)
 		case id.Offset < r.Start || id.Offset >= r.End:
 			return fmt.Errorf("dead letter %s: partition %d holds the offsets from %d up to %d", id, id.Partition, r.Start, r.End-1)
 		}

@@ -124,6 +124,7 @@ func TestIDsThatAreNone(t *testing.T) {
 	}{
 		{deadletters.ID{Partition: 9}, "9-0: expected one of 2 partitions"},
 		{deadletters.ID{Partition: there.Partition, Offset: 99}, "holds the offsets from 0 up to"},
+		{deadletters.ID{Partition: 1 - there.Partition}, "holds none"},
 		{marker, "1 of 2 ids name no dead letter"},
 	} {
 		selected := deadletters.Selection{IDs: []deadletters.ID{there, c.id}}

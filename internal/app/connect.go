@@ -1,0 +1,50 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka"
+)
+
+// commandTimeout is when a command that speaks to a broker gives up. A stage
+// never does.
+const commandTimeout = 10 * time.Second
+
+// connection is how a command reaches KAFKA_BROKERS, else the embedded broker of a
+// running `anabranch run`. Nothing has been sent when it is made.
+type connection struct {
+	opts   []kgo.Opt
+	topics *kafka.Topics
+	close  func()
+	// await returns when a broker has answered, or with an error that says which
+	// setting names them.
+	await func(context.Context) error
+}
+
+// connect makes a connection, which is the caller's to close.
+func connect(proc Process) (*connection, error) {
+	brokers := proc.Config.brokers()
+	opts, err := brokers.Options(proc.Log)
+	if err != nil {
+		return nil, err
+	}
+	cl, err := kgo.NewClient(opts...)
+	if err != nil {
+		return nil, fmt.Errorf("create Kafka client: %w", err)
+	}
+	return &connection{
+		opts:   opts,
+		topics: kafka.NewTopics(cl, proc.Config.Topics),
+		close:  cl.Close,
+		await: func(ctx context.Context) error {
+			if err := kafka.Await(ctx, opts, brokers.Brokers, proc.Log); err != nil {
+				return fmt.Errorf("%w (set KAFKA_BROKERS, or BROKER_ADDR to that of a running `anabranch run`)", err)
+			}
+			return nil
+		},
+	}, nil
+}
