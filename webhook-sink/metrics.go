@@ -50,62 +50,9 @@ const (
 )
 
 func newMetrics(reg prometheus.Registerer) *metrics {
-	m := &metrics{
-		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "anabranch_webhook_sink_deliveries_total",
-			Help: "Events by destination and result: delivered, retried (once per failed attempt that is followed by another), dead (in dead-letters).",
-		}, []string{"destination", "result"}),
-		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "anabranch_webhook_sink_attempts_total",
-			Help: "Requests to endpoints by destination and outcome: delivered, or the reason of the failure.",
-		}, []string{"destination", "outcome"}),
-		deadLetters: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "anabranch_webhook_sink_dead_letters_total",
-			Help: "Events that were given up, by reason.",
-		}, []string{"reason"}),
-		hops: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "anabranch_webhook_sink_hops_total",
-			Help: "Retries put back without an attempt: they got a slot in the future, or they are not due for longer than their topic's delay.",
-		}),
-		due: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "anabranch_webhook_sink_retries_waiting",
-			Help: "Retries that are due and wait for a slot of their destination.",
-		}),
-		leftOut: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "anabranch_webhook_sink_left_out_total",
-			Help: "Requests to endpoints that were not made, since the endpoint is down. An event for which that leaves no endpoint waits on a retry topic.",
-		}, []string{"destination"}),
-		down: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "anabranch_webhook_sink_endpoints_down",
-			Help: "Endpoints that failed so often in a row that only a probe goes there from time to time.",
-		}, []string{"destination"}),
-		writeErrors: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "anabranch_webhook_sink_write_errors_total",
-			Help: "Failed writes of retry records and dead letters; each is tried again.",
-		}),
-		commits: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "anabranch_webhook_sink_commits_total",
-			Help: "Offset commits by result: done, failed (tried again a second later).",
-		}, []string{"result"}),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "anabranch_webhook_sink_in_flight",
-			Help: "Attempts in flight.",
-		}),
-		queued: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "anabranch_webhook_sink_queue_bytes",
-			Help: "Bytes of events that wait for their first attempt or are in it.",
-		}),
-		latency: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "anabranch_webhook_sink_delivery_seconds",
-			Help:    "Time from when an event was routed to when its first attempt delivered it.",
-			Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 14),
-		}),
-		lateness: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "anabranch_webhook_sink_retry_lateness_seconds",
-			Help:    "Time from when a retry was due to when its attempt began.",
-			Buckets: prometheus.ExponentialBuckets(0.001, 4, 10),
-		}),
-	}
+	m := new(metrics)
+	m.makeCounters()
+	m.makeGauges()
 	reg.MustRegister(m.deliveries, m.attempts, m.deadLetters, m.hops, m.writeErrors, m.commits,
 		m.inFlight, m.queued, m.latency, m.lateness, m.due, m.leftOut, m.down)
 	for _, reason := range schemas.Reasons() {
@@ -115,6 +62,66 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	m.commits.WithLabelValues(commitFailed)
 	m.deliveries.WithLabelValues(removed, resultDead)
 	return m
+}
+
+func (m *metrics) makeCounters() {
+	m.deliveries = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "anabranch_webhook_sink_deliveries_total",
+		Help: "Events by destination and result: delivered, retried (once per failed attempt that is followed by another), dead (in dead-letters).",
+	}, []string{"destination", "result"})
+	m.attempts = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "anabranch_webhook_sink_attempts_total",
+		Help: "Requests to endpoints by destination and outcome: delivered, or the reason of the failure.",
+	}, []string{"destination", "outcome"})
+	m.deadLetters = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "anabranch_webhook_sink_dead_letters_total",
+		Help: "Events that were given up, by reason.",
+	}, []string{"reason"})
+	m.hops = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "anabranch_webhook_sink_hops_total",
+		Help: "Retries put back without an attempt: they got a slot in the future, or they are not due for longer than their topic's delay.",
+	})
+	m.leftOut = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "anabranch_webhook_sink_left_out_total",
+		Help: "Requests to endpoints that were not made, since the endpoint is down. An event for which that leaves no endpoint waits on a retry topic.",
+	}, []string{"destination"})
+	m.writeErrors = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "anabranch_webhook_sink_write_errors_total",
+		Help: "Failed writes of retry records and dead letters; each is tried again.",
+	})
+	m.commits = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "anabranch_webhook_sink_commits_total",
+		Help: "Offset commits by result: done, failed (tried again a second later).",
+	}, []string{"result"})
+}
+
+func (m *metrics) makeGauges() {
+	m.due = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "anabranch_webhook_sink_retries_waiting",
+		Help: "Retries that are due and wait for a slot of their destination.",
+	})
+	m.down = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "anabranch_webhook_sink_endpoints_down",
+		Help: "Endpoints that failed so often in a row that only a probe goes there from time to time.",
+	}, []string{"destination"})
+	m.inFlight = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "anabranch_webhook_sink_in_flight",
+		Help: "Attempts in flight.",
+	})
+	m.queued = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "anabranch_webhook_sink_queue_bytes",
+		Help: "Bytes of events that wait for their first attempt or are in it.",
+	})
+	m.latency = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    "anabranch_webhook_sink_delivery_seconds",
+		Help:    "Time from when an event was routed to when its first attempt delivered it.",
+		Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 14),
+	})
+	m.lateness = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    "anabranch_webhook_sink_retry_lateness_seconds",
+		Help:    "Time from when a retry was due to when its attempt began.",
+		Buckets: prometheus.ExponentialBuckets(0.001, 4, 10),
+	})
 }
 
 // follow creates the series of every destination, so that a rate over them sees

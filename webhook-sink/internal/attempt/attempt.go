@@ -85,7 +85,7 @@ func New(opts Options) (*Attempter, error) {
 		},
 		log:     failureLog{log: opts.Logger},
 		observe: opts.Observe,
-		forced:  int32(max(opts.Idle/4, 1)),
+		forced:  int32(max(opts.Idle/16, 1)),
 	}, nil
 }
 

@@ -11,6 +11,7 @@ const (
 	Probe                 // the breaker is open; this is the one attempt that finds out whether it may close
 )
 
+// String is the word for logs and tests.
 func (p Permit) String() string {
 	switch p {
 	case Refused:
@@ -34,6 +35,7 @@ const (
 	Probing              // one is under way, all others are refused
 )
 
+// String is the word for logs and tests.
 func (s State) String() string {
 	switch s {
 	case Closed:

@@ -7,8 +7,8 @@ type Limits struct {
 	// First is what a destination may have in flight at first; each delivery lets it
 	// have one more, up to Each, so that the backlogs of destinations that hang
 	// can't take all slots at once when a sink starts. A destination that is down
-	// may have half of Each: its attempts are withheld, which takes as long as
-	// a write. Zero: Each.
+	// may have an eighth of Each: its attempts are withheld, which is quick, and many
+	// at a time would keep the processor from the attempts of others. Zero: Each.
 	First int
 }
 
@@ -18,7 +18,7 @@ func (l Limits) each(q *queue) int {
 	case l.First == 0:
 		return l.Each
 	case q.down:
-		return min(l.Each, max(l.First, l.Each/2))
+		return min(l.Each, max(l.First, l.Each/8))
 	}
 	return min(l.Each, l.First+q.earned)
 }
