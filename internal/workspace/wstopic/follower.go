@@ -129,10 +129,10 @@ func (f *Follower) complain(ctx context.Context, err error) {
 func (f *Follower) enforce(t *tail) {
 	snapshot := t.Snapshot()
 	f.set.Live.Store(snapshot)
-	f.ready.Store(true)
 	f.metrics.sources.Set(float64(len(snapshot.Sources())))
 	f.metrics.destinations.Set(float64(len(snapshot.Destinations())))
 	f.log.Info("workspace in force", "sources", len(snapshot.Sources()), "destinations", len(snapshot.Destinations()), "offset", t.next)
+	f.ready.Store(true)
 	if len(snapshot.Sources()) == 0 {
 		f.log.Warn("the workspace has no sources, so every call is refused for its write key: put one in force with `anabranch apply -f FILE`")
 	}
