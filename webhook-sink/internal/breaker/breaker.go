@@ -93,18 +93,6 @@ func (b *Breaker) Admit(now time.Time) (Permit, time.Time) {
 	return permit, until
 }
 
-// Peek reports whether Admit would refuse an attempt at now, and until when. It
-// does not take the probe: while one may be made, Peek returns false.
-func (b *Breaker) Peek(now time.Time) (open bool, until time.Time) {
-	if b.State() == Closed {
-		return false, time.Time{}
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	permit, until := b.decide(now)
-	return permit == Refused, until
-}
-
 // decide is Admit without effects.
 func (b *Breaker) decide(now time.Time) (Permit, time.Time) {
 	state := b.State()

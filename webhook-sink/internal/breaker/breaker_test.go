@@ -93,25 +93,6 @@ func TestOthersWaitForTheProbe(t *testing.T) {
 	expectAdmit(t, b, 14*time.Second, Granted, 0)
 }
 
-func TestPeekDoesNotTakeTheProbe(t *testing.T) {
-	b := New(usual, middle)
-	expect := func(now time.Duration, open bool, until time.Time) {
-		t.Helper()
-		if got, back := b.Peek(at(now)); got != open || !back.Equal(until) {
-			t.Fatalf("Peek at %s = %t until %s, expected %t until %s", now, got, back, open, until)
-		}
-	}
-	expect(0, false, time.Time{})
-	for range 3 {
-		b.Failed(Granted, 0, start)
-	}
-	expect(time.Second, true, at(10*time.Second))
-	expect(10*time.Second, false, time.Time{})
-	expect(10*time.Second, false, time.Time{})
-	expectAdmit(t, b, 10*time.Second, Probe, 0)
-	expect(10*time.Second, true, at(30*time.Second))
-}
-
 func TestLateReports(t *testing.T) {
 	t.Run("a failure does not lengthen the pause", func(t *testing.T) {
 		b := opened(usual, middle)

@@ -43,11 +43,7 @@ func newRig(t *testing.T, s Settings, random func() float64) *rig {
 
 // admit asks for an attempt and checks the answer.
 func (r *rig) admit() {
-	open, peeked := r.b.Peek(r.now)
 	permit, until := r.b.Admit(r.now)
-	if open != (permit == Refused) || !peeked.Equal(until) {
-		r.Fatalf("Peek says %t until %s, Admit %s until %s", open, peeked, permit, until)
-	}
 	if !r.allowed(permit) {
 		r.Fatalf("Admit = %s at %s, while %s, next probe between %s and %s, lease until %s", permit, r.now, r.state, r.earliest, r.longest, r.lease)
 	}
