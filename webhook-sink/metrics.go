@@ -102,7 +102,7 @@ func (m *metrics) makeGauges() {
 	})
 	m.down = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "anabranch_webhook_sink_endpoints_down",
-		Help: "Endpoints that failed so often in a row that only a probe goes there from time to time.",
+		Help: "Endpoints whose breaker is open: they failed so often in a row that only a probe goes there until one succeeds.",
 	}, []string{"destination"})
 	m.inFlight = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "anabranch_webhook_sink_in_flight",

@@ -62,9 +62,10 @@ const (
 	fetchMaxBytes          = 4 << 20
 	fetchMaxPartitionBytes = 128 << 10
 
-	// A failed event waits for its retry record to be acknowledged, holding its
-	// slot: lingering for company would only make it hold longer.
-	producerLinger = 0
+	// Events of a destination that is down fail together, and a produce request for
+	// each would cost the sink and the brokers as much as a delivery: records wait
+	// for company. What is written is a retry that is seconds away, or a dead letter.
+	producerLinger = 5 * time.Millisecond
 )
 
 // offsetCommitVersion is the last that names topics by name, and not by an id that

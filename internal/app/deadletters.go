@@ -82,15 +82,13 @@ func redriveDeadLetters(ctx context.Context, args []string, streams Streams) err
 	flags := newDeadLetterFlags("dead-letters redrive")
 	flags.selecting()
 	all := flags.Bool("all", false, "redrive every dead letter")
-	rate := flags.Int("rate", 100, fmt.Sprintf("events a second, 1 to %d", redrive.MaxRate))
+	rate := flags.rate()
 	dryRun := flags.Bool("dry-run", false, "show what would be done and do nothing")
 	again := flags.again()
 	selected, err := flags.parse(args, streams.Out)
 	switch {
 	case err != nil:
 		return err
-	case *rate < 1 || *rate > redrive.MaxRate:
-		return fmt.Errorf("%s: --rate=%d: expected 1 to %d events a second", flags.Name(), *rate, redrive.MaxRate)
 	case selected.All() && !*all:
 		return fmt.Errorf("%s: expected ids, --destination, --reason or --since; --all redrives every dead letter", flags.Name())
 	case !selected.All() && *all:

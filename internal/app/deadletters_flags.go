@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/anabranch/anabranch/internal/deadletters"
+	"github.com/anabranch/anabranch/internal/deadletters/redrive"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -36,6 +38,23 @@ func (f *deadLetterFlags) selecting() {
 		f.selected.Since, err = deadletters.ParseTime(text, f.now)
 		return err
 	})
+}
+
+const usualRate = 100
+
+// rate adds --rate, in events a second.
+func (f *deadLetterFlags) rate() *int {
+	rate := new(int)
+	*rate = usualRate
+	f.Func("rate", fmt.Sprintf("events a second, 1 to %d (default %d)", redrive.MaxRate, usualRate), func(text string) error {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > redrive.MaxRate {
+			return fmt.Errorf("expected a whole number of events a second, 1 to %d", redrive.MaxRate)
+		}
+		*rate = n
+		return nil
+	})
+	return rate
 }
 
 // again adds --again, which means now, and --again=T, which means all that was

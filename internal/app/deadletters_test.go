@@ -36,8 +36,8 @@ func TestDeadLettersCommandLine(t *testing.T) {
 		"redrive 3-17 --all":        {err: "found both"},
 		"redrive 3-17 --reason tls": {err: "found both"},
 		"redrive 3-17 x --dry-run":  {err: `"x": expected the id`},
-		"redrive --all --rate 0":    {err: "--rate=0: expected 1 to"},
-		"redrive --all --rate fast": {err: `invalid value "fast" for flag -rate`},
+		"redrive --all --rate 0":    {err: `invalid value "0" for flag -rate: expected a whole number of events a second, 1 to`},
+		"redrive --all --rate fast": {err: `invalid value "fast" for flag -rate: expected a whole number of events a second, 1 to`},
 		"redrive --all --again=x":   {err: `"x": expected a duration back`},
 	} {
 		t.Run(line, func(t *testing.T) {

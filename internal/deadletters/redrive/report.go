@@ -84,7 +84,7 @@ func moment(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000
 // print tells what was done, or what would be.
 func (r *run) print(c counts, done string) error {
 	if c.sum() == 0 {
-		_, err := fmt.Fprintln(r.Out, "no dead letters match")
+		_, err := fmt.Fprintln(r.Out, "no dead letters match"+r.stranger())
 		return err
 	}
 	table := tabwriter.NewWriter(r.Out, 0, 0, 2, ' ', 0)
@@ -100,6 +100,16 @@ func (r *run) print(c counts, done string) error {
 		_, _ = fmt.Fprintf(table, "%s redriven before; --again sends again\n", were(before))
 	}
 	return table.Flush()
+}
+
+// stranger says that the selected destination is none of the workspace, if so: its
+// id is most likely misspelt.
+func (r *run) stranger() string {
+	id := r.Selection.Destination
+	if _, known := r.Workspace.Destination(id); id == "" || known {
+		return ""
+	}
+	return fmt.Sprintf(", and the workspace has no destination %q", id)
 }
 
 func were(n int) string {

@@ -84,7 +84,7 @@ func TestLeftOut(t *testing.T) {
 	expect(t, p.run(set), append(told, "redriven")...)
 	p.delivered(2, 2)
 	set.Selection.Destination = "nobody"
-	expect(t, p.run(set), "no dead letters match")
+	expect(t, p.run(set), `no dead letters match, and the workspace has no destination "nobody"`)
 }
 
 // What left its value out for its size is redriven whole, as far as brokers take

@@ -21,9 +21,14 @@ func (f *failureLog) failed(ctx context.Context, destination string, r *result) 
 	if !ok {
 		return
 	}
-	f.log.WarnContext(ctx, "delivery to an endpoint ended without success",
-		"destination", destination, "endpoint", r.position, "reason", string(r.Reason),
-		"detail", r.Detail, "cause", r.Cause, "passed_over", passed)
+	attrs := []slog.Attr{
+		slog.String("destination", destination), slog.Int("endpoint", r.position), slog.String("reason", string(r.Reason)),
+		slog.String("detail", r.Detail), slog.Int("passed_over", passed),
+	}
+	if r.Cause != "" {
+		attrs = append(attrs, slog.String("cause", r.Cause))
+	}
+	f.log.LogAttrs(ctx, slog.LevelWarn, "delivery to an endpoint ended without success", attrs...)
 }
 
 // down logs that an endpoint is left alone from now on.
