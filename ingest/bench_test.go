@@ -2,10 +2,15 @@ package ingest
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/anabranch/anabranch/ingest/internal/body"
 	"github.com/anabranch/anabranch/ingest/internal/decode"
 	"github.com/anabranch/anabranch/ingest/internal/store"
 	"github.com/anabranch/anabranch/schemas"
@@ -21,27 +26,63 @@ func BenchmarkDecodeSingle(b *testing.B) {
 	benchDecode(b, schemas.TypeTrack, benchEvent(1), 1)
 }
 
-func BenchmarkDecodeBatch20(b *testing.B) {
+func BenchmarkDecodeBatch20(b *testing.B) { benchDecode(b, "", benchBatch(), 20) }
+
+// BenchmarkDecodeBatch20FromPage has an address to put into each event.
+func BenchmarkDecodeBatch20FromPage(b *testing.B) {
+	batch := strings.ReplaceAll(benchBatch(), `"ip":"203.0.113.17",`, "")
+	benchDecode(b, "", batch, 20, decode.Terms{IP: netip.MustParseAddr("203.0.113.17"), FillIP: true})
+}
+
+func benchBatch() string {
 	events := make([]string, 20)
 	for i := range events {
 		events[i] = benchEvent(i)
 	}
-	benchDecode(b, "", `{"batch":[`+strings.Join(events, ",")+`],"sentAt":"2026-11-21T01:04:29.622Z"}`, len(events))
+	return `{"batch":[` + strings.Join(events, ",") + `],"sentAt":"2026-11-21T01:04:29.622Z"}`
+}
+
+// BenchmarkReceive measures what is done to a body before it is decoded.
+func BenchmarkReceive(b *testing.B) {
+	for name, text := range map[string]string{
+		"single": benchEvent(1), "single gzip": compress(benchEvent(1)), "batch20": benchBatch(), "batch20 gzip": compress(benchBatch()),
+	} {
+		b.Run(name, func(b *testing.B) {
+			var pool body.Pool
+			r := httptest.NewRequest(http.MethodPost, "/v1/batch", nil)
+			b.ReportAllocs()
+			for b.Loop() {
+				r.Body = io.NopCloser(strings.NewReader(text))
+				received := pool.Get()
+				if err := received.Receive(r, schemas.MaxBatchBytes); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := received.Text(); err != nil {
+					b.Fatal(err)
+				}
+				pool.Put(received)
+			}
+		})
+	}
 }
 
 // benchDecode measures all that is done to a body between the socket and the
 // client's buffer.
-func benchDecode(b *testing.B, path schemas.Type, text string, events int) {
+func benchDecode(b *testing.B, path schemas.Type, text string, events int, terms ...decode.Terms) {
 	b.Helper()
-	body, at := []byte(text), time.UnixMilli(1_795_223_069_999)
+	raw, on := []byte(text), decode.Terms{}
+	for _, t := range terms {
+		on = t
+	}
+	on.ReceivedAt = time.UnixMilli(1_795_223_069_999)
 	d := new(decode.Decoder)
-	b.SetBytes(int64(len(body)))
+	b.SetBytes(int64(len(raw)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := d.Parse(body, path); err != nil {
+		if err := d.Parse(raw, path); err != nil {
 			b.Fatal(err)
 		}
-		if rejected, err := d.Accept(at); err != nil || rejected != nil {
+		if rejected, err := d.Accept(on); err != nil || rejected != nil {
 			b.Fatal(rejected, err)
 		}
 		accepted := d.Events()

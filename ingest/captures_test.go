@@ -26,6 +26,8 @@ type capture struct {
 	Path       string   `json:"path"`
 	RawHeaders []string `json:"rawHeaders"`
 	Body       string   `json:"body"`
+	BodyBase64 []byte   `json:"body_base64"` // when it was compressed
+	Decoded    string   `json:"body_decoded"`
 }
 
 // bytes is the request as it was on the wire.
@@ -36,31 +38,65 @@ func (c *capture) bytes() []byte {
 		b.WriteString(c.RawHeaders[i] + ": " + c.RawHeaders[i+1] + "\r\n")
 	}
 	b.WriteString("\r\n" + c.Body)
+	b.Write(c.BodyBase64)
 	return b.Bytes()
 }
 
-// events are the calls in the body.
+func (c *capture) header(name string) string {
+	for i := 0; i < len(c.RawHeaders); i += 2 {
+		if strings.EqualFold(c.RawHeaders[i], name) {
+			return c.RawHeaders[i+1]
+		}
+	}
+	return ""
+}
+
+// events are the calls in the body, none in a preflight or in what is discarded.
 func (c *capture) events(t *testing.T) []map[string]any {
 	t.Helper()
+	if c.Method == http.MethodOptions || c.Path == "/v1/m" {
+		return nil
+	}
 	var body struct {
 		Batch []map[string]any `json:"batch"`
 	}
-	if err := json.Unmarshal([]byte(c.Body), &body); err != nil {
+	text := []byte(c.Body + c.Decoded)
+	if err := json.Unmarshal(text, &body); err != nil {
 		t.Fatal(err)
 	}
 	if body.Batch == nil {
 		body.Batch = make([]map[string]any, 1)
-		if err := json.Unmarshal([]byte(c.Body), &body.Batch[0]); err != nil {
+		if err := json.Unmarshal(text, &body.Batch[0]); err != nil {
 			t.Fatal(err)
+		}
+	}
+	if c.header("Origin") != "" {
+		for _, call := range body.Batch {
+			call["fromBrowser"] = true
 		}
 	}
 	return body.Batch
 }
 
+// check holds an answer against what the SDK has to see.
+func (c *capture) check(t *testing.T, a reply) {
+	t.Helper()
+	if c.Method == http.MethodOptions {
+		if a.status != http.StatusNoContent || a.header.Get("Access-Control-Allow-Headers") != c.header("Access-Control-Request-Headers") {
+			t.Errorf("got %d %v", a.status, a.header)
+		}
+	} else if a.status != http.StatusOK || a.body != success {
+		t.Errorf("got %d %s", a.status, a.body)
+	}
+	if got := a.header.Get("Access-Control-Allow-Origin"); got != c.header("Origin") {
+		t.Errorf("Access-Control-Allow-Origin: got %q, want %q", got, c.header("Origin"))
+	}
+}
+
 // TestSDKsAreServedUnchanged sends what SDKs have sent, byte for byte.
 func TestSDKsAreServedUnchanged(t *testing.T) {
 	files, err := filepath.Glob("testdata/captures/*.json")
-	if err != nil || len(files) < 16 {
+	if err != nil || len(files) < 24 {
 		t.Fatalf("%d captures, %v", len(files), err)
 	}
 	s := start(t, testkit.Brokers(t))
@@ -74,9 +110,7 @@ func TestSDKsAreServedUnchanged(t *testing.T) {
 		if err := json.Unmarshal(text, &c); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
-		if status, body := roundTrip(t, s.Addr(), c.bytes()); status != http.StatusOK || body != success {
-			t.Errorf("%s: got %d %s", file, status, body)
-		}
+		t.Run(filepath.Base(file), func(t *testing.T) { c.check(t, roundTrip(t, s.Addr(), c.bytes())) })
 		sent = append(sent, c.events(t)...)
 	}
 	records := s.cluster.ReadAll(t, schemas.TopicRawEvents, len(sent))
@@ -90,7 +124,7 @@ func TestSDKsAreServedUnchanged(t *testing.T) {
 }
 
 // roundTrip sends raw bytes over a connection of their own.
-func roundTrip(t *testing.T, addr string, request []byte) (status int, body string) {
+func roundTrip(t *testing.T, addr string, request []byte) reply {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -109,7 +143,7 @@ func roundTrip(t *testing.T, addr string, request []byte) (status int, body stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	return resp.StatusCode, string(text)
+	return reply{resp.StatusCode, string(text), resp.Header}
 }
 
 // checkStored holds a record against the call that it was made of.
@@ -140,6 +174,11 @@ func checkStored(t *testing.T, sent map[string]any, h schemas.Headers, key, valu
 	sentMap, _ := sent["integrations"].(map[string]any)
 	if got := len(h.Integrations) > 0; got != (len(sentMap) > 0) {
 		t.Errorf("integrations sent %v, header %s", sentMap, h.Integrations)
+	}
+	if sent["fromBrowser"] != nil {
+		if ip := stored["context"].(map[string]any)["ip"]; ip != "127.0.0.1" {
+			t.Errorf("context.ip of a call from a browser is %v", ip)
+		}
 	}
 	checkSchema(t, h.Type, value)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,16 +19,27 @@ import (
 
 // Config is what an operator may set.
 type Config struct {
-	Addr               string        `env:"INGEST_ADDR" envDefault:"127.0.0.1:8080" desc:"listen address of the collection API"`
-	ProduceTimeout     time.Duration `env:"INGEST_PRODUCE_TIMEOUT" envDefault:"10s" desc:"how long a request waits for the brokers' acknowledgement before it is answered 503"`
-	Linger             time.Duration `env:"INGEST_LINGER" envDefault:"1ms" desc:"how long a record waits for others to travel with it"`
-	MaxBufferedRecords int           `env:"INGEST_MAX_BUFFERED_RECORDS" envDefault:"20000" desc:"events that may wait for the brokers; more are answered 503"`
-	MaxBufferedBytes   int           `env:"INGEST_MAX_BUFFERED_BYTES" envDefault:"33554432" desc:"bytes of events that may wait for the brokers; more are answered 503"`
+	Addr               string         `env:"INGEST_ADDR" envDefault:"127.0.0.1:8080" desc:"listen address of the collection API"`
+	ProduceTimeout     time.Duration  `env:"INGEST_PRODUCE_TIMEOUT" envDefault:"10s" desc:"how long a request waits for the brokers' acknowledgement before it is answered 503"`
+	Linger             time.Duration  `env:"INGEST_LINGER" envDefault:"1ms" desc:"how long a record waits for others to travel with it"`
+	MaxBufferedRecords int            `env:"INGEST_MAX_BUFFERED_RECORDS" envDefault:"20000" desc:"events that may wait for the brokers; more are answered 503"`
+	MaxBufferedBytes   int            `env:"INGEST_MAX_BUFFERED_BYTES" envDefault:"33554432" desc:"bytes of events that may wait for the brokers; more are answered 503"`
+	MaxBatchBytes      int            `env:"INGEST_MAX_BATCH_BYTES" envDefault:"512000" desc:"bytes of a batch, decompressed, 512000 to 4194304; longer ones are answered 413"`
+	TLSCertFile        string         `env:"INGEST_TLS_CERT_FILE" desc:"PEM file of the certificate that the collection API shows, followed by its chain; read again when it changes; empty: plain HTTP"`
+	TLSKeyFile         string         `env:"INGEST_TLS_KEY_FILE" desc:"PEM file of the certificate's key"`
+	MaxConnections     int            `env:"INGEST_MAX_CONNECTIONS" envDefault:"5000" desc:"connections open at a time; for each that comes beyond, one that is slow or idle is closed; 0: no limit"`
+	TrustedProxies     []netip.Prefix `env:"INGEST_TRUSTED_PROXIES" desc:"CIDR list of proxies in front, whose Forwarded or X-Forwarded-For header says where a request comes from; empty: nobody's"`
+	RatePerSource      int            `env:"INGEST_RATE_PER_SOURCE" envDefault:"0" desc:"events a second that each source may send; more are answered 429; 0: no limit"`
+	BadKeysPerMinute   int            `env:"INGEST_BAD_KEYS_PER_MINUTE" envDefault:"600" desc:"requests with a wrong write key a minute that an address may send; more are answered 429 instead of 401; 0: no limit"`
 }
 
 // minBuffered is the least room that any batch fits into: what its calls may
 // grow to, and their headers.
 const minBuffered = 2 * decode.MaxRequestBytes
+
+// mostBatchBytes leaves room for a batch to grow to twice its length when it is
+// decoded, and is what other collectors of this protocol take.
+const mostBatchBytes = decode.MaxRequestBytes / 2
 
 // Validate reports every setting that cannot work.
 func (c Config) Validate() error {
@@ -46,6 +58,11 @@ func (c Config) Validate() error {
 		"INGEST_MAX_BUFFERED_RECORDS", c.MaxBufferedRecords, fmt.Sprintf("at least %d, one batch", schemas.MaxBatchEvents))
 	expect(c.MaxBufferedBytes >= minBuffered,
 		"INGEST_MAX_BUFFERED_BYTES", c.MaxBufferedBytes, fmt.Sprintf("at least %d, one batch", minBuffered))
+	expect(c.MaxBatchBytes >= schemas.MaxBatchBytes && c.MaxBatchBytes <= mostBatchBytes,
+		"INGEST_MAX_BATCH_BYTES", c.MaxBatchBytes, fmt.Sprintf("%d, the limit of the protocol, to %d", schemas.MaxBatchBytes, mostBatchBytes))
+	expect(c.MaxConnections >= 0, "INGEST_MAX_CONNECTIONS", c.MaxConnections, "a number of connections, or 0 for no limit")
+	expect(c.RatePerSource >= 0, "INGEST_RATE_PER_SOURCE", c.RatePerSource, "a number of events, or 0 for no limit")
+	expect(c.BadKeysPerMinute >= 0, "INGEST_BAD_KEYS_PER_MINUTE", c.BadKeysPerMinute, "a number of requests, or 0 for no limit")
 	return errors.Join(errs...)
 }
 
@@ -59,4 +76,7 @@ type Settings struct {
 	Kafka []kgo.Opt
 	// Topics creates raw-events should it be missing.
 	Topics *kafka.Topics
+	// Suppressed tells the users whose calls are dropped; it must not hold on to
+	// the id. Nil: nobody is suppressed.
+	Suppressed func(userID []byte) bool
 }

@@ -3,24 +3,42 @@ package ingest
 import (
 	"errors"
 	"net/http"
+	"net/netip"
 	"runtime"
 	"time"
 
 	"github.com/anabranch/anabranch/ingest/internal/answer"
+	"github.com/anabranch/anabranch/ingest/internal/body"
+	"github.com/anabranch/anabranch/ingest/internal/cors"
 	"github.com/anabranch/anabranch/ingest/internal/decode"
+	"github.com/anabranch/anabranch/ingest/internal/limit"
+	"github.com/anabranch/anabranch/ingest/internal/peer"
+	"github.com/anabranch/anabranch/ingest/internal/plan"
+	"github.com/anabranch/anabranch/ingest/internal/report"
 	"github.com/anabranch/anabranch/ingest/internal/store"
+	"github.com/anabranch/anabranch/ingest/internal/writekey"
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // handler serves the collection protocol.
 type handler struct {
 	workspace *workspace.Live
 	store     *store.Store
-	metrics   *metrics
-	refusals  *refusalLog
+	report    *report.Reporter
 	now       func() time.Time
 
-	bodies   bodies
+	addresses    *peer.Addresses
+	trustsNobody bool // of proxies
+	badKeys      *limit.BadKeys
+	rates        *limit.Sources
+	plans        plan.Plans
+	// suppressed tells the users of whom nothing may be stored; nil: there is
+	// nobody who knows.
+	suppressed func(userID []byte) bool
+
+	maxBatch int // bytes of a batch, decompressed
+	bodies   body.Pool
 	decoders decode.Pool
 	// slots bounds how many requests are decoded at the same time. Decoding takes
 	// a few milliseconds at most but may need thirty times the body's size in
@@ -28,114 +46,168 @@ type handler struct {
 	slots chan struct{}
 }
 
-func newHandler(live *workspace.Live, records *store.Store, m *metrics, refusals *refusalLog) *handler {
+func newHandler(cfg *Config, set *Settings, records *store.Store, reporter *report.Reporter) *handler {
 	return &handler{
-		workspace: live,
-		store:     records,
-		metrics:   m,
-		refusals:  refusals,
-		now:       time.Now,
-		slots:     make(chan struct{}, 2*runtime.GOMAXPROCS(0)),
+		workspace:    set.Workspace,
+		store:        records,
+		report:       reporter,
+		now:          time.Now,
+		addresses:    peer.New(cfg.TrustedProxies),
+		trustsNobody: len(cfg.TrustedProxies) == 0,
+		badKeys:      limit.NewBadKeys(cfg.BadKeysPerMinute),
+		rates:        limit.NewSources(float64(cfg.RatePerSource)),
+		suppressed:   set.Suppressed,
+		maxBatch:     cfg.MaxBatchBytes,
+		slots:        make(chan struct{}, 2*runtime.GOMAXPROCS(0)),
 	}
-}
-
-// outcome is what became of one request.
-type outcome struct {
-	problem    *answer.Problem  // nil when it is answered 200
-	rejected   []decode.Refusal // calls refused
-	events     int              // calls accepted, and stored if problem is nil
-	unreadable int              // time stamps
-	source     string           // id; empty when not known
-}
-
-func (o *outcome) status() int {
-	if o.problem == nil {
-		return http.StatusOK
-	}
-	return o.problem.Status
 }
 
 // ServeHTTP answers one request.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var o outcome
-	if err := h.serve(r, &o); err != nil { //nolint:contextcheck // what is produced is detached from the request, see store.Put
-		o.problem = answer.Of(err)
+	if r.Method == http.MethodOptions {
+		h.report.Preflight()
+		cors.Preflight(w, r)
+		return
 	}
-	h.metrics.count(&o)
-	h.refusals.write(r.Context(), r.RemoteAddr, &o)
-	answer.Write(w, o.problem, o.rejected)
+	cors.Allow(w.Header(), r)
+	o := report.Outcome{Client: h.addresses.Of(r)}
+	if err := h.serve(r, &o); err != nil { //nolint:contextcheck // what is produced is detached from the request, see store.Put
+		o.Problem = answer.Of(err)
+	}
+	h.report.Request(r.Context(), h.now(), &o)
+	answer.Write(w, o.Problem, o.Rejected)
 }
 
 // serve does what the request asks for and notes in o how far it came.
-func (h *handler) serve(r *http.Request, o *outcome) error {
+func (h *handler) serve(r *http.Request, o *report.Outcome) error {
 	e, err := route(r)
-	if err != nil {
+	if err != nil || e.discards {
 		return err
 	}
 	// Before the body is read: a wrong key, or brokers that are down, cost
 	// nothing more.
-	if key, given := basicKey(r.Header.Get("Authorization")); given {
-		if o.source, err = h.authenticate(key); err != nil {
+	if key, given := writekey.Basic(r.Header.Get("Authorization")); given {
+		if err = h.authenticate(key, o); err != nil {
 			return err
 		}
 	}
 	if err = h.store.Ready(); err != nil {
 		return err
 	}
-	body := h.bodies.get()
-	defer h.bodies.put(body)
-	if *body, err = readBody(*body, r, e.limit); err != nil {
-		return bodyProblem(e, err)
-	}
-	batch, err := h.decode(r, e, *body, o)
-	if err != nil {
+	batch, err := h.take(r, e, o)
+	if err != nil || batch.Len() == 0 {
 		return err
+	}
+	if wait, ok := h.rates.Take(o.Source, batch.Len(), h.now()); !ok {
+		return answer.TooManyEvents(limit.Seconds(wait))
 	}
 	return h.store.Put(batch)
 }
 
-func bodyProblem(e endpoint, err error) error {
-	if errors.Is(err, errBodyTooLong) {
-		return answer.TooLong(e.limit, e.batch())
+// take reads the body and makes records of it, which do not hold on to it.
+func (h *handler) take(r *http.Request, e endpoint, o *report.Outcome) (store.Batch, error) {
+	b := h.bodies.Get()
+	defer h.bodies.Put(b)
+	if err := b.Receive(r, h.limit(e)); err != nil {
+		return store.Batch{}, h.bodyProblem(e, err)
 	}
-	return answer.Incomplete(err)
+	h.slots <- struct{}{}
+	defer func() { <-h.slots }()
+	text, err := b.Text()
+	if err != nil {
+		return store.Batch{}, h.bodyProblem(e, err)
+	}
+	return h.decode(r, e, text, o)
+}
+
+// limit is how many bytes a body may have, decompressed.
+func (h *handler) limit(e endpoint) int {
+	if e.batch() {
+		return h.maxBatch
+	}
+	return schemas.MaxCallBytes
+}
+
+func (h *handler) bodyProblem(e endpoint, err error) error {
+	switch {
+	case errors.Is(err, body.ErrNoRoom):
+		return err // 503
+	case errors.Is(err, body.ErrTooLong):
+		return answer.TooLong(h.limit(e), e.batch())
+	case errors.Is(err, body.ErrCoding):
+		return answer.UnknownCoding()
+	case errors.Is(err, body.ErrNotGzip):
+		return answer.NotGzip(err)
+	default:
+		return answer.Incomplete(err)
+	}
 }
 
 // decode makes records of a body.
-func (h *handler) decode(r *http.Request, e endpoint, body []byte, o *outcome) (store.Batch, error) {
-	h.slots <- struct{}{}
-	defer func() { <-h.slots }()
+func (h *handler) decode(r *http.Request, e endpoint, text []byte, o *report.Outcome) (store.Batch, error) {
 	d := h.decoders.Get()
 	defer h.decoders.Put(d)
-	if err := d.Parse(body, e.call); err != nil {
+	if err := d.Parse(text, e.call); err != nil {
 		return store.Batch{}, err
 	}
-	if o.source == "" {
-		var err error
-		if o.source, err = h.authenticate(keyOf(r, d.WriteKey())); err != nil {
+	if o.Source == "" {
+		if err := h.authenticate(writekey.Of(r, d.WriteKey()), o); err != nil {
 			return store.Batch{}, err
 		}
 	}
+	review := h.plans.Review(h.workspace.Load(), o.Source)
+	fromPage := e.beacon || cors.FromBrowser(r)
+	o.Proxied = fromPage && h.trustsNobody && namesAnother(r, o.Client)
+	terms := decode.Terms{
+		ReceivedAt: h.now(),
+		IP:         o.Client,
+		FillIP:     fromPage,
+		Review:     review.Judge(),
+		Suppressed: h.suppressed,
+	}
 	var err error
-	o.rejected, err = d.Accept(h.now())
-	events := d.Events()
-	o.events, o.unreadable = events.Len(), d.Unreadable()
+	o.Rejected, err = d.Accept(terms)
+	note(o, d, review)
 	if err != nil {
 		return store.Batch{}, err
 	}
-	if events.Len() == 0 {
-		return store.Batch{}, answer.NoneAccepted(o.rejected, e.batch())
+	if o.Accepted+o.Blocked+o.Suppressed == 0 {
+		return store.Batch{}, answer.NoneAccepted(o.Rejected, e.batch())
 	}
-	return store.NewBatch(o.source, events), nil
+	batch := store.NewBatch(o.Source, d.Events())
+	if o.Blocked > 0 {
+		batch.AddBlocked(o.Source, d.Blocked(), terms.ReceivedAt)
+	}
+	return batch, nil
 }
 
-// authenticate returns the id of the source that a write key belongs to.
-// Unknown and disabled keys are one case, in answer and in time (see
-// SourceByKey), and so is none at all.
-func (h *handler) authenticate(key string) (source string, err error) {
+// note takes down what became of the calls.
+func note(o *report.Outcome, d *decode.Decoder, review *plan.Review) {
+	o.Accepted, o.Blocked, o.Suppressed = d.Events().Len(), d.Blocked().Len(), d.Suppressed()
+	o.Violating, o.Action = review.Violating(), review.Action()
+	o.Unreadable = d.Unreadable()
+	o.Skew = d.Skew()
+}
+
+// namesAnother reports whether a request that comes from inside says that it comes
+// from elsewhere, as those behind a proxy of one's own do.
+func namesAnother(r *http.Request, client netip.Addr) bool {
+	inside := client.IsPrivate() || client.IsLoopback()
+	return inside && len(r.Header["Forwarded"])+len(r.Header["X-Forwarded-For"]) > 0
+}
+
+// authenticate notes the source that a write key belongs to. Unknown and
+// disabled keys are one case, in answer and in time (see SourceByKey), and so is
+// none at all. A good key is never refused for the wrong ones that came from the
+// same address: a whole office, or a mobile network, may share it.
+func (h *handler) authenticate(key string, o *report.Outcome) error {
 	found, ok := h.workspace.Load().SourceByKey(key)
-	if !ok || key == "" {
-		return "", answer.WrongKey()
+	if ok && key != "" {
+		o.Source = found.ID
+		return nil
 	}
-	return found.ID, nil
+	if wait, ok := h.badKeys.Failed(o.Client, h.now()); !ok {
+		return answer.TooManyWrongKeys(limit.Seconds(wait))
+	}
+	return answer.WrongKey()
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/anabranch/anabranch/ingest/internal/report"
 	"github.com/anabranch/anabranch/ingest/internal/store"
 	"github.com/anabranch/anabranch/internal/service"
 )
@@ -22,10 +23,14 @@ func New(cfg Config, set Settings) (*Ingest, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	m := newMetrics(set.Registerer)
+	encryption, err := serverTLS(cfg.TLSCertFile, cfg.TLSKeyFile, set.Logger)
+	if err != nil {
+		return nil, err
+	}
+	reporter := report.New(set.Registerer, set.Logger)
 	records, err := store.New(store.Options{
 		Logger:     set.Logger,
-		Latency:    m.latency,
+		Latency:    reporter.Latency(),
 		Kafka:      set.Kafka,
 		Topics:     set.Topics,
 		Timeout:    cfg.ProduceTimeout,
@@ -43,10 +48,12 @@ func New(cfg Config, set Settings) (*Ingest, error) {
 	}
 	in := &Ingest{
 		store:   records,
-		handler: newHandler(set.Workspace, records, m, &refusalLog{log: set.Logger, now: time.Now}),
+		handler: newHandler(&cfg, &set, records, reporter),
 	}
 	in.server = service.NewHTTPServer(in.Name(), listener, in.handler, set.Logger)
 	in.server.WriteTimeout = answerTimeout + cfg.ProduceTimeout
+	in.server.TLS = encryption
+	in.server.MaxConnections, in.server.Shed = cfg.MaxConnections, reporter.Shed
 	return in, nil
 }
 

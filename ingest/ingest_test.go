@@ -10,6 +10,7 @@ import (
 	"github.com/caarlos0/env/v11"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/anabranch/anabranch/ingest/internal/limit"
 	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/internal/workspace"
 )
@@ -51,18 +52,22 @@ func TestDefaultsAreValid(t *testing.T) {
 	if err := cfg.Validate(); err != nil {
 		t.Error(err)
 	}
-	if cfg.Addr != "127.0.0.1:8080" || cfg.ProduceTimeout != 10*time.Second {
+	if cfg.Addr != "127.0.0.1:8080" || cfg.ProduceTimeout != 10*time.Second || cfg.BadKeysPerMinute != limit.DefaultBadKeysPerMinute {
 		t.Errorf("got %+v", cfg)
 	}
 }
 
 func TestValidateNamesEveryVariable(t *testing.T) {
-	err := Config{Addr: "8080", ProduceTimeout: time.Hour, Linger: time.Second, MaxBufferedRecords: 1, MaxBufferedBytes: 1}.Validate()
+	err := Config{Addr: "8080", ProduceTimeout: time.Hour, Linger: time.Second, MaxBufferedRecords: 1, MaxBufferedBytes: 1, MaxConnections: -1, RatePerSource: -1, BadKeysPerMinute: -1, MaxBatchBytes: 1}.Validate()
 	const want = `INGEST_ADDR=8080: expected host:port, such as 127.0.0.1:8080
 INGEST_PRODUCE_TIMEOUT=1h0m0s: expected 100ms to 1m
 INGEST_LINGER=1s: expected 0s to 100ms
 INGEST_MAX_BUFFERED_RECORDS=1: expected at least 2500, one batch
-INGEST_MAX_BUFFERED_BYTES=1: expected at least 16777216, one batch`
+INGEST_MAX_BUFFERED_BYTES=1: expected at least 16777216, one batch
+INGEST_MAX_BATCH_BYTES=1: expected 512000, the limit of the protocol, to 4194304
+INGEST_MAX_CONNECTIONS=-1: expected a number of connections, or 0 for no limit
+INGEST_RATE_PER_SOURCE=-1: expected a number of events, or 0 for no limit
+INGEST_BAD_KEYS_PER_MINUTE=-1: expected a number of requests, or 0 for no limit`
 	if err == nil || err.Error() != want {
 		t.Errorf("got:\n%v\nwant:\n%s", err, want)
 	}
@@ -74,7 +79,7 @@ func TestAPortInUseNamesItsVariable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	cfg := Config{Addr: taken.Addr().String(), ProduceTimeout: time.Second, MaxBufferedRecords: 2500, MaxBufferedBytes: minBuffered}
+	cfg := Config{Addr: taken.Addr().String(), ProduceTimeout: time.Second, MaxBufferedRecords: 2500, MaxBufferedBytes: minBuffered, MaxBatchBytes: mostBatchBytes}
 	_, err = New(cfg, Settings{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Workspace: workspace.NewLive(testWorkspace())})
 	if err == nil || !strings.Contains(err.Error(), "INGEST_ADDR="+cfg.Addr) {
 		t.Errorf("got %v", err)

@@ -70,6 +70,26 @@ func TestLimitsToTheByte(t *testing.T) {
 	s.stored(t, events)
 }
 
+// TestALargerBatchMayBeAllowed sends what clients for other servers send. The
+// limit of one call stays.
+func TestALargerBatchMayBeAllowed(t *testing.T) {
+	s := start(t, testkit.Brokers(t), func(c *Config) { c.MaxBatchBytes = 1_000_000 })
+	for body, want := range map[string]int{
+		paddedBatch(1_000_000):           200,
+		paddedBatch(1_000_001):           413,
+		compress(paddedBatch(1_000_000)): 200,
+		compress(paddedBatch(1_000_001)): 413,
+	} {
+		if got := s.post(t, "/v1/batch", body); got.status != want {
+			t.Errorf("%d bytes: got %d %.200s", len(body), got.status, got.body)
+		}
+	}
+	if got := s.post(t, "/v1/identify", padded(32_769)); got.status != 400 {
+		t.Errorf("a call: got %d %.200s", got.status, got.body)
+	}
+	s.stored(t, 2)
+}
+
 // TestMergingIsBounded walks the three ways in which a body within all limits
 // could become more than can be stored.
 func TestMergingIsBounded(t *testing.T) {

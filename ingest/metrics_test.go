@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/anabranch/anabranch/ingest/internal/report"
 	"github.com/anabranch/anabranch/internal/testkit"
 )
 
@@ -44,9 +46,9 @@ func (s *stage) value(t *testing.T, name, label string) float64 {
 
 func TestSeriesExistBeforeTheFirstEvent(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	newMetrics(registry)
+	report.New(registry, slog.New(slog.DiscardHandler))
 	all := values(t, registry)
-	if len(all) != 2+12+2+9 {
+	if len(all) != 4+12+5+11 {
 		t.Errorf("got %d series: %v", len(all), all)
 	}
 	for name, value := range all {
@@ -74,9 +76,12 @@ func TestCountersAddUp(t *testing.T) {
 		{"/v1/track", padded(40_000), nil},
 		{"/v1/batch", paddedBatch(512_001), nil},
 		{"/v1/track", `{}`, []func(*http.Request){noAuth}},
-		{"/v1/track", `{}`, []func(*http.Request){with("Content-Encoding", "gzip")}},
+		{"/v1/track", `{}`, []func(*http.Request){with("Content-Encoding", "br")}},
 		{"/v1/track", ``, []func(*http.Request){method(http.MethodGet)}},
 		{"/nowhere", ``, nil},
+		{"/v1/identify", `{"userId":"u","sentAt":"2026-11-21T10:59:59Z"}`, nil},
+		{"/v1/m", `{"series":[]}`, nil},
+		{"/nowhere", ``, []func(*http.Request){method(http.MethodOptions)}},
 	} {
 		s.post(t, r.path, r.body, r.options...)
 	}
@@ -84,8 +89,10 @@ func TestCountersAddUp(t *testing.T) {
 	s.post(t, "/v1/batch", identities(3))
 
 	want := map[string]float64{
-		"anabranch_ingest_events_total accepted": 2,
-		"anabranch_ingest_events_total rejected": 11,
+		"anabranch_ingest_events_total accepted":   3,
+		"anabranch_ingest_events_total rejected":   11,
+		"anabranch_ingest_events_total blocked":    0,
+		"anabranch_ingest_events_total suppressed": 0,
 
 		"anabranch_ingest_rejected_total type_unknown":          3,
 		"anabranch_ingest_rejected_total event_not_defined":     2,
@@ -100,7 +107,8 @@ func TestCountersAddUp(t *testing.T) {
 		"anabranch_ingest_rejected_total properties_not_object": 0,
 		"anabranch_ingest_rejected_total traits_not_object":     0,
 
-		"anabranch_ingest_requests_total 200": 2,
+		"anabranch_ingest_requests_total 200": 4,
+		"anabranch_ingest_requests_total 204": 1,
 		"anabranch_ingest_requests_total 400": 6,
 		"anabranch_ingest_requests_total 401": 1,
 		"anabranch_ingest_requests_total 404": 1,
@@ -108,10 +116,14 @@ func TestCountersAddUp(t *testing.T) {
 		"anabranch_ingest_requests_total 408": 0,
 		"anabranch_ingest_requests_total 413": 1,
 		"anabranch_ingest_requests_total 415": 1,
+		"anabranch_ingest_requests_total 429": 0,
 		"anabranch_ingest_requests_total 503": 1,
 
 		"anabranch_ingest_unavailable_total":           3,
 		"anabranch_ingest_unreadable_timestamps_total": 2,
+		"anabranch_ingest_skewed_clocks_total":         1,
+		"anabranch_ingest_throttled_total":             0,
+		"anabranch_ingest_connections_shed_total":      0,
 	}
 	if diff := cmp.Diff(want, values(t, s.registry)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -1,6 +1,8 @@
 package ingest
 
 import (
+	"compress/gzip"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -70,13 +72,13 @@ func TestSingleCallsByEveryName(t *testing.T) {
 
 func TestBatchesByEveryName(t *testing.T) {
 	var cases []exchange
-	for _, path := range []string{"/v1/batch", "/v1/batch/", "/v1/import", "/v1/import/"} {
+	for _, path := range []string{"/v1/batch", "/v1/batch/", "/v1/import", "/v1/import/", "/v1/b", "/v1/b/", "/beacon/v1/batch", "/beacon/v1/batch/"} {
 		cases = append(cases, exchange{
 			name: path, path: path,
-			body: `{"batch":[{"type":"track","event":"A","userId":"u","messageId":"1"},{"type":"page","anonymousId":"n","messageId":"2"}]}`,
+			body: `{"batch":[{"type":"track","event":"A","userId":"u","messageId":"1","context":{"ip":null}},{"type":"page","anonymousId":"n","messageId":"2","context":{"ip":"192.0.2.1"}}]}`,
 			stored: []string{
-				`u source=website type=track message-id=1 origin=api {"type":"track","event":"A","userId":"u","messageId":"1",` + tail,
-				`n source=website type=page message-id=2 origin=api {"type":"page","anonymousId":"n","messageId":"2",` + tail,
+				`u source=website type=track message-id=1 origin=api {"type":"track","event":"A","userId":"u","messageId":"1","context":{"ip":null},` + tail,
+				`n source=website type=page message-id=2 origin=api {"type":"page","anonymousId":"n","messageId":"2","context":{"ip":"192.0.2.1"},` + tail,
 			},
 		})
 	}
@@ -118,8 +120,24 @@ func TestKeysAndWhereTheyStand(t *testing.T) {
 		{name: "before what is wrong with the call", path: "/v1/i", body: `{}`, options: options(noAuth), status: 401, answer: refused},
 		{name: "before what is wrong with the batch", path: "/v1/batch", body: `{"batch":[]}`, options: options(noAuth), status: 401, answer: refused},
 		{name: "a wrong basic before bad JSON", path: "/v1/i", body: `{`, options: options(basic("wk_nobody")), status: 401, answer: refused},
+		{
+			name: "of a beacon", path: "/beacon/v1/batch?writeKey=wk_app", body: `{"batch":[{"type":"identify","userId":"u","messageId":"m","context":{"ip":""}}]}`, options: options(noAuth),
+			stored: []string{`u source=app type=identify message-id=m origin=api {"type":"identify","userId":"u","messageId":"m","context":{"ip":""},` + tail},
+		},
+		{name: "a wrong one of a beacon", path: "/beacon/v1/batch?writeKey=wk_nobody", body: `{"batch":[` + oneCall + `]}`, options: options(noAuth), status: 401, answer: refused},
+		{name: "none of a beacon", path: "/beacon/v1/batch", body: `{"batch":[` + oneCall + `]}`, options: options(noAuth), status: 401, answer: refused},
+		{name: "a beacon's wrong basic is not rescued by the query", path: "/beacon/v1/batch?writeKey=wk_app", body: `{"batch":[` + oneCall + `]}`, options: options(basic("wk_nobody")), status: 401, answer: refused},
 		{name: "a source that lives is no password", path: "/v1/i", body: call(""), options: options(func(r *http.Request) { r.SetBasicAuth("x", goodKey) }), status: 401, answer: refused},
 	})
+}
+
+// compress returns text as a gzip stream.
+func compress(text string) string {
+	var b strings.Builder
+	w := gzip.NewWriter(&b)
+	_, _ = io.WriteString(w, text)
+	_ = w.Close()
+	return b.String()
 }
 
 // errorBody is an error answer without refusals.
@@ -130,9 +148,14 @@ func errorBody(code, message string) string {
 func TestRequestsThatAreNoCalls(t *testing.T) {
 	notFound := errorBody("not_found", "no such path: calls go to /v1/batch, /v1/import, or /v1/ with the type of one call")
 	notPost := errorBody("method_not_allowed", "calls are sent with POST")
-	encoding := errorBody("unsupported_encoding", "the body has a Content-Encoding that is not accepted: send it as it is (identity)")
+	coding := errorBody("unsupported_encoding", "the body has a Content-Encoding that is not accepted: send it with gzip, once, or as it is")
+	notGzip := errorBody("invalid_encoding", "the body is not a whole gzip stream, which it begins as or its Content-Encoding says it is")
 	cases := []exchange{
-		{name: "gzip", path: "/v1/t", options: []func(*http.Request){with("Content-Encoding", "gzip")}, status: 415, answer: encoding},
+		{name: "another coding", path: "/v1/t", options: []func(*http.Request){with("Content-Encoding", "br")}, status: 415, answer: coding},
+		{name: "gzip in gzip", path: "/v1/t", options: []func(*http.Request){with("Content-Encoding", "gzip, gzip")}, status: 415, answer: coding},
+		{name: "not gzip", path: "/v1/t", body: `{}`, options: []func(*http.Request){with("Content-Encoding", "gzip")}, status: 400, answer: notGzip},
+		{name: "half of a gzip stream", path: "/v1/t", body: compress(oneCall)[:20], status: 400, answer: notGzip},
+		{name: "bad JSON in gzip", path: "/v1/t", body: compress(`{`), options: []func(*http.Request){with("Content-Encoding", "gzip")}, status: 400, answer: errorBody("invalid_json", "the body is not JSON: offset 1: text ends early: expected object key")},
 		{name: "empty", path: "/v1/t", status: 400, answer: errorBody("invalid_json", "the body is not JSON: offset 0: text ends early: expected a value")},
 		{name: "empty batch body", path: "/v1/batch", body: " ", status: 400, answer: errorBody("invalid_json", "the body is not JSON: offset 1: text ends early: expected a value")},
 		{name: "cut off", path: "/v1/batch", body: `{"batch":[{"type":"track"`, status: 400, answer: errorBody("invalid_json", `the body is not JSON: offset 25: text ends early: expected ',' or '}' after object member`)},
@@ -143,11 +166,12 @@ func TestRequestsThatAreNoCalls(t *testing.T) {
 		{name: "no object in batch", path: "/v1/batch", body: `[]`, status: 400, answer: errorBody("invalid_json", "the body is not a JSON object")},
 		{name: "too deep", path: "/v1/t", body: `{"userId":"u","event":"e","properties":` + strings.Repeat(`{"a":`, 512) + `1` + strings.Repeat(`}`, 512) + `}`, status: 400, answer: errorBody("too_large", "offset 2594: nested deeper than 512 levels")},
 	}
-	for _, path := range []string{"/", "/v1", "/v1/", "/v1/b", "/v1/m", "/v1/x", "/v1/track//", "/v2/track", "/v1/batch/x", "/beacon/v1/batch", "/v1/delete"} {
+	for _, path := range []string{"/", "/v1", "/v1/", "/v1/x", "/v1/track//", "/v2/track", "/v1/batch/x", "/v1/delete", "/v1/V1/t", "/v1/Track", "/beacon/v1/track", "/beacon/v1", "/v1/beacon/batch"} {
 		cases = append(cases, exchange{name: path, path: path, body: `{}`, status: 404, answer: notFound})
 	}
-	for _, name := range []string{http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodOptions, http.MethodPatch} {
-		cases = append(cases, exchange{name: name, path: "/v1/t", options: []func(*http.Request){method(name)}, status: 405, answer: notPost})
+	for _, name := range []string{http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodPatch} {
+		cases = append(cases, exchange{name: name, path: "/v1/t", options: []func(*http.Request){method(name)}, status: 405, answer: notPost},
+			exchange{name: name + " of what is discarded", path: "/v1/m", options: []func(*http.Request){method(name)}, status: 405, answer: notPost})
 	}
 	for _, body := range []string{`{}`, `{"batch":[]}`, `{"batch":null}`, `{"batch":{}}`, `{"batch":"x"}`, `{"batch":[{"type":"track"}],"batch":[]}`, `{"userId":"u"}`} {
 		cases = append(cases, exchange{name: body, path: "/v1/batch", body: body, status: 400, answer: errorBody("empty_batch", "the body has no events: expected an array of them under the key batch")})
@@ -157,10 +181,10 @@ func TestRequestsThatAreNoCalls(t *testing.T) {
 
 func TestHeadersOfAnswers(t *testing.T) {
 	s := start(t, testkit.Brokers(t))
-	if got := s.post(t, "/v1/t", "", method(http.MethodGet)).header.Get("Allow"); got != http.MethodPost {
+	if got := s.post(t, "/v1/t", "", method(http.MethodGet)).header.Get("Allow"); got != "OPTIONS, POST" {
 		t.Errorf("405: Allow is %q", got)
 	}
-	if got := s.post(t, "/v1/t", "", with("Content-Encoding", "br")).header.Get("Accept-Encoding"); got != "identity" {
+	if got := s.post(t, "/v1/t", "", with("Content-Encoding", "br")).header.Get("Accept-Encoding"); got != "gzip, identity" {
 		t.Errorf("415: Accept-Encoding is %q", got)
 	}
 	if got := s.post(t, "/v1/t", "{}", noAuth).header.Values("WWW-Authenticate"); got != nil {

@@ -8,59 +8,64 @@ import (
 	"github.com/anabranch/anabranch/schemas"
 )
 
-// endpoint is what a path stands for: one call of a type, or a batch, which has
-// none.
+// endpoint is what a path stands for.
 type endpoint struct {
-	call  schemas.Type
-	limit int // bytes of the body
-}
-
-// endpointOf reads a path of the protocol (rule 4), with or without a slash at
-// its end.
-func endpointOf(path string) (endpoint, bool) {
-	name, ok := strings.CutPrefix(path, "/v1/")
-	if !ok {
-		return endpoint{}, false
-	}
-	switch strings.TrimSuffix(name, "/") {
-	case "batch", "import":
-		return batchEndpoint(), true
-	case "identify", "i":
-		return single(schemas.TypeIdentify), true
-	case "track", "t":
-		return single(schemas.TypeTrack), true
-	case "page", "p":
-		return single(schemas.TypePage), true
-	case "screen", "s":
-		return single(schemas.TypeScreen), true
-	case "group", "g":
-		return single(schemas.TypeGroup), true
-	case "alias", "a":
-		return single(schemas.TypeAlias), true
-	default:
-		return endpoint{}, false
-	}
-}
-
-func batchEndpoint() endpoint { return endpoint{limit: schemas.MaxBatchBytes} }
-
-func single(call schemas.Type) endpoint {
-	return endpoint{call: call, limit: schemas.MaxCallBytes}
+	call     schemas.Type // of the one call; "" for a batch, whose calls say theirs
+	beacon   bool         // only browsers send there
+	discards bool         // what is sent there is of no use here
 }
 
 func (e endpoint) batch() bool { return e.call == "" }
 
+// endpointOf reads a path of the protocol (rule 4), with or without a slash at
+// its end.
+func endpointOf(path string) (endpoint, bool) {
+	path = strings.TrimSuffix(path, "/")
+	if path == "/beacon/v1/batch" {
+		return endpoint{beacon: true}, true
+	}
+	name, ok := strings.CutPrefix(path, "/v1/")
+	switch {
+	case !ok:
+		return endpoint{}, false
+	case name == "batch" || name == "import" || name == "b":
+		return endpoint{}, true
+	case name == "m":
+		// What analytics.js says of itself: how often it was called, and failed.
+		return endpoint{discards: true}, true
+	}
+	call, ok := callOf(name)
+	return endpoint{call: call}, ok
+}
+
+// callOf returns the type of call that a path names, in full or in short.
+func callOf(name string) (schemas.Type, bool) {
+	switch name {
+	case "identify", "i":
+		return schemas.TypeIdentify, true
+	case "track", "t":
+		return schemas.TypeTrack, true
+	case "page", "p":
+		return schemas.TypePage, true
+	case "screen", "s":
+		return schemas.TypeScreen, true
+	case "group", "g":
+		return schemas.TypeGroup, true
+	case "alias", "a":
+		return schemas.TypeAlias, true
+	default:
+		return "", false
+	}
+}
+
 // route judges all of a request that can be judged without key and body.
 func route(r *http.Request) (endpoint, error) {
 	e, ok := endpointOf(r.URL.Path)
-	if !ok {
+	switch {
+	case !ok:
 		return e, answer.NotFound()
-	}
-	if r.Method != http.MethodPost {
+	case r.Method != http.MethodPost:
 		return e, answer.MethodNotAllowed()
-	}
-	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return e, answer.UnsupportedEncoding()
 	}
 	return e, nil
 }

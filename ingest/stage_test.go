@@ -49,9 +49,9 @@ type stage struct {
 	client   *http.Client
 }
 
-// newStage returns a stage whose clients are made with options. It does not
-// run yet.
-func newStage(t *testing.T, options []kgo.Opt) *stage {
+// newStage returns a stage whose clients are made with options, and whose settings
+// are usual but for what is configured. It does not run yet.
+func newStage(t *testing.T, options []kgo.Opt, configure ...func(*Config)) *stage {
 	t.Helper()
 	admin, err := kgo.NewClient(options...)
 	if err != nil {
@@ -60,7 +60,10 @@ func newStage(t *testing.T, options []kgo.Opt) *stage {
 	t.Cleanup(admin.Close)
 	cfg := Config{
 		Addr: "127.0.0.1:0", ProduceTimeout: 10 * time.Second, Linger: time.Millisecond,
-		MaxBufferedRecords: 20_000, MaxBufferedBytes: 32 << 20,
+		MaxBufferedRecords: 20_000, MaxBufferedBytes: 32 << 20, MaxBatchBytes: schemas.MaxBatchBytes,
+	}
+	for _, set := range configure {
+		set(&cfg)
 	}
 	s := &stage{registry: prometheus.NewRegistry(), log: new(buffer), client: &http.Client{Transport: &http.Transport{}}}
 	in, err := New(cfg, Settings{
@@ -80,9 +83,9 @@ func newStage(t *testing.T, options []kgo.Opt) *stage {
 }
 
 // start runs a stage until the test ends and returns when it is ready.
-func start(t *testing.T, cluster *testkit.Cluster) *stage {
+func start(t *testing.T, cluster *testkit.Cluster, configure ...func(*Config)) *stage {
 	t.Helper()
-	s := newStage(t, cluster.Options())
+	s := newStage(t, cluster.Options(), configure...)
 	s.cluster = cluster
 	s.run(t)
 	testkit.Until(t, func() bool { return s.Ready() == nil }, "the stage to be ready")

@@ -5,9 +5,17 @@
 //
 // A receiver of webhooks written in Go looks at the key "type" of a body and
 // decodes it into one of the seven delivery types ([IdentifyDelivery],
-// [TrackDelivery], …). The same shapes stand as JSON Schema 2020-12 in calls/ and
-// deliveries/, embedded as [CallSchema] and [DeliverySchema]; shared vectors in
-// testdata/ hold schemas and Go types to one another.
+// [TrackDelivery], …). The same shapes stand as JSON Schema 2020-12 in deliveries/,
+// embedded as [DeliverySchema].
+//
+// What a client may send is in calls/ and batch.json ([CallSchema],
+// [BatchSchema]). What is validated is one call as it was sent, parsed as
+// ECMAScript parses JSON: the last of duplicate keys counts, and a number beyond
+// float64 is null. On every such text the schemas say what the collection API
+// does, but for the limits that no schema can say, which the README lists beside
+// the codes of refusals. Shared vectors in testdata/ hold schemas and Go types to
+// one another; generated calls hold them to what ingest accepts and to what the
+// webhook sink sends.
 //
 // The package imports the standard library alone.
 package schemas

@@ -2,14 +2,24 @@ package schemas
 
 import "embed"
 
-//go:embed calls/*.json deliveries/*.json
-var files embed.FS
+var (
+	//go:embed calls/*.json deliveries/*.json
+	files embed.FS
+	//go:embed batch.json
+	batch string
+)
 
 // CallSchema returns the JSON Schema (2020-12) of a call of type t: what the
-// collection API accepts, or, for delete, the notification on raw-events. Its
-// $id is "urn:anabranch:schema:call:<type>". It is nil when t is none of the
-// types.
+// collection API accepts, but for the limits that the README lists, or, for
+// delete, the notification on raw-events. Its $id is
+// "urn:anabranch:schema:call:<type>". It is nil when t is none of the types.
 func CallSchema(t Type) []byte { return schemaFile("calls/", t) }
+
+// BatchSchema returns the JSON Schema (2020-12) of the body of a batch request.
+// Its $id is "urn:anabranch:schema:batch"; "urn:anabranch:schema:batch#/$defs/call" in
+// it is the schema of one call of a batch, whatever its type. Both refer to the
+// schemas of the six calls by their $id, so a validator has to be given those too.
+func BatchSchema() []byte { return []byte(batch) }
 
 // DeliverySchema returns the JSON Schema (2020-12) of the body delivered for a
 // call of type t: what a receiver of webhooks gets. Its $id is

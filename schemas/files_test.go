@@ -1,6 +1,7 @@
 package schemas_test
 
 import (
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -20,8 +22,9 @@ func TestSchemaFiles(t *testing.T) {
 		for _, typ := range allTypes {
 			t.Run(kind+"/"+string(typ), func(t *testing.T) {
 				t.Parallel()
-				compile(t, file(typ))
+				compiled := compile(t, file(typ))
 				schema := decode(t, file(typ))
+				checkExamples(t, compiled, schema)
 				if want := "urn:anabranch:schema:" + kind + ":" + string(typ); schema["$id"] != want {
 					t.Errorf("$id = %v, want %s", schema["$id"], want)
 				}
@@ -33,6 +36,66 @@ func TestSchemaFiles(t *testing.T) {
 		}
 		if got := file("nothing"); got != nil {
 			t.Errorf("%s schema of an unknown type = %s, want nil", kind, got)
+		}
+	}
+}
+
+// The schema of a batch refers to those of the calls; it must do so without
+// any of them being changed for it.
+func TestBatchSchema(t *testing.T) {
+	t.Parallel()
+	schema := decode(t, schemas.BatchSchema())
+	if want := batchID; schema["$id"] != want {
+		t.Errorf("$id = %v, want %s", schema["$id"], want)
+	}
+	checkExamples(t, compileBatch(t, batchID), schema)
+	checkDescribed(t, schema)
+	call := compileBatch(t, batchID+"#/$defs/call")
+	for _, typ := range allTypes[:6] {
+		for _, example := range decode(t, schemas.CallSchema(typ))["examples"].([]any) {
+			named := maps.Clone(example.(map[string]any))
+			named["type"] = string(typ)
+			if err := call.Validate(any(named)); err != nil {
+				t.Errorf("#/$defs/call refuses the example of %s: %v", typ, err)
+			}
+			delete(named, "type")
+			if call.Validate(any(named)) == nil {
+				t.Errorf("#/$defs/call takes the example of %s without a type", typ)
+			}
+		}
+	}
+}
+
+// The numbers in the schemas are those of limits.go.
+func TestBatchSchemaBounds(t *testing.T) {
+	t.Parallel()
+	batch := compileBatch(t, batchID)
+	good := map[string]any{"type": "identify", "userId": "u"}
+	for size, valid := range map[int]bool{0: false, 1: true, schemas.MaxBatchEvents: true, schemas.MaxBatchEvents + 1: false} {
+		calls := slices.Repeat([]any{good}, size)
+		if err := batch.Validate(any(map[string]any{"batch": calls})); (err == nil) != valid {
+			t.Errorf("%d calls: %v, want valid: %t", size, err, valid)
+		}
+	}
+	for _, calls := range []any{nil, "x", map[string]any{}, []any{map[string]any{}}, []any{nil, 1, "x"}} {
+		if batch.Validate(any(map[string]any{"batch": calls})) == nil {
+			t.Errorf("batch %v: valid, want invalid", calls)
+		}
+	}
+	if err := batch.Validate(any(map[string]any{"batch": []any{nil, good}})); err != nil {
+		t.Errorf("one good call beside a bad one: %v, want valid", err)
+	}
+}
+
+func checkExamples(t *testing.T, compiled *jsonschema.Schema, schema map[string]any) {
+	t.Helper()
+	examples, _ := schema["examples"].([]any)
+	if len(examples) == 0 {
+		t.Error("no examples")
+	}
+	for _, example := range examples {
+		if err := compiled.Validate(example); err != nil {
+			t.Errorf("example %v: %v", example, err)
 		}
 	}
 }
@@ -74,8 +137,9 @@ func TestDeliverySchemasNameWhatGoTypesName(t *testing.T) {
 }
 
 // A call schema is of what the API accepts, its Go type of what ingest writes:
-// the names are the same but for the write key, which is never stored. What is
-// required differs: ingest fills in messageId and the time stamps.
+// the names are the same but for the write key, which is never stored, and for
+// ids that mean nothing to the type. What is required differs: ingest fills in
+// messageId and the time stamps.
 func TestCallSchemasNameWhatGoTypesName(t *testing.T) {
 	t.Parallel()
 	for _, typ := range allTypes {
@@ -86,24 +150,25 @@ func TestCallSchemasNameWhatGoTypesName(t *testing.T) {
 			continue
 		}
 		got := propertyNames(schema)
-		want := append(slices.Collect(maps.Keys(names)), "writeKey")
+		want := append(slices.Collect(maps.Keys(names)), "writeKey", "groupId", "previousId")
 		slices.Sort(want)
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := cmp.Diff(slices.Compact(want), got); diff != "" {
 			t.Errorf("call %s (-Go type +schema):\n%s", typ, diff)
 		}
 	}
 }
 
 // What all calls have in common is written out in each file, so that each
-// stands alone; it must not come apart. Only alias asks more of its userId.
+// stands alone; it must not come apart. Only alias asks more of its userId, and
+// the ids that group and alias are about are those of no other.
 func TestCallSchemasAgreeOnWhatTheyShare(t *testing.T) {
 	t.Parallel()
-	shared := []string{"messageId", "userId", "anonymousId", "timestamp", "originalTimestamp", "sentAt", "receivedAt", "context", "integrations", "writeKey"}
+	shared := []string{"messageId", "userId", "anonymousId", "groupId", "previousId", "timestamp", "originalTimestamp", "sentAt", "receivedAt", "context", "integrations", "writeKey"}
 	first := decode(t, schemas.CallSchema(allTypes[0]))
 	for _, typ := range allTypes[1:6] {
 		schema := decode(t, schemas.CallSchema(typ))
 		for _, name := range shared {
-			if typ == schemas.TypeAlias && name == "userId" {
+			if typ == schemas.TypeAlias && (name == "userId" || name == "previousId") || typ == schemas.TypeGroup && name == "groupId" {
 				continue
 			}
 			if diff := cmp.Diff(first["properties"].(map[string]any)[name], schema["properties"].(map[string]any)[name]); diff != "" {
@@ -155,4 +220,30 @@ func jsonNames(typ reflect.Type) map[string]bool {
 		names[name] = options == ""
 	}
 	return names
+}
+
+// The README says of each code which keyword fails; package decode has the test
+// that it is so.
+func TestReadmeNamesCodesAndLimits(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme := string(text)
+	for _, code := range schemas.Codes() {
+		if !strings.Contains(readme, "`"+string(code)+"`") {
+			t.Errorf("README does not name %s", code)
+		}
+	}
+	for what, number := range map[string]string{
+		"MaxCallBytes":         fmt.Sprintf("%d,%03d bytes", schemas.MaxCallBytes/1000, schemas.MaxCallBytes%1000),
+		"MaxBatchBytes":        fmt.Sprintf("a batch %d,%03d ", schemas.MaxBatchBytes/1000, schemas.MaxBatchBytes%1000),
+		"MaxDepth":             fmt.Sprintf("at most %d deep", schemas.MaxDepth),
+		"MaxIntegrationsBytes": fmt.Sprintf("white space, has at most %d,%03d bytes", schemas.MaxIntegrationsBytes/1000, schemas.MaxIntegrationsBytes%1000),
+	} {
+		if !strings.Contains(readme, number) {
+			t.Errorf("README does not give %s as %q", what, number)
+		}
+	}
 }

@@ -21,6 +21,7 @@ const (
 	ReasonTopicUnavailable    Reason = "topic_unavailable"    // the destination's topic is gone and can't be created
 	ReasonRecordInvalid       Reason = "record_invalid"       // a record that can't be read
 	ReasonRecordTooLarge      Reason = "record_too_large"     // a record the broker does not take
+	ReasonPlanViolation       Reason = "plan_violation"       // a call that its source's tracking plan blocks: it never was on raw-events
 )
 
 // Reasons returns all reasons, so that series can be created before the first
@@ -41,5 +42,6 @@ func Reasons() []Reason {
 		ReasonTopicUnavailable,
 		ReasonRecordInvalid,
 		ReasonRecordTooLarge,
+		ReasonPlanViolation,
 	}
 }

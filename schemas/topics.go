@@ -11,7 +11,7 @@ const (
 	TopicRawEvents   = "raw-events"            // every accepted event; key: userId, else anonymousId
 	TopicDeadLetters = "dead-letters"          // what could not be delivered, with its reason
 	TopicRedriven    = "dead-letters-redriven" // which dead letters were sent again, and when; key: <partition>-<offset>
-	TopicWorkspace   = "workspace"             // sources and destinations; key: <kind>/<id>
+	TopicWorkspace   = "workspace"             // sources, destinations, deletion requests, suppressed users; key: <kind>/<id>
 )
 
 const (

@@ -67,19 +67,49 @@ func decode(t *testing.T, text []byte) map[string]any {
 	return object
 }
 
+const batchID = "urn:anabranch:schema:batch"
+
 // compile compiles the schema with nothing else at hand: each file stands alone.
+// Compiling holds it against the meta-schema that it names.
 func compile(t *testing.T, text []byte) *jsonschema.Schema {
+	t.Helper()
+	compiler := newCompiler()
+	return compileID(t, compiler, addSchema(t, compiler, text))
+}
+
+// compileBatch compiles what id names in the schema of a batch.
+func compileBatch(t *testing.T, id string) *jsonschema.Schema {
+	t.Helper()
+	compiler := newCompiler()
+	addSchema(t, compiler, schemas.BatchSchema())
+	for _, typ := range allTypes[:6] {
+		addSchema(t, compiler, schemas.CallSchema(typ))
+	}
+	return compileID(t, compiler, id)
+}
+
+// newCompiler returns a compiler that loads nothing by itself.
+func newCompiler() *jsonschema.Compiler {
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(jsonschema.SchemeURLLoader{})
+	return compiler
+}
+
+func addSchema(t *testing.T, compiler *jsonschema.Compiler, text []byte) (id string) {
 	t.Helper()
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		t.Fatalf("decode schema: %v", err)
 	}
-	id, _ := document.(map[string]any)["$id"].(string)
-	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(jsonschema.SchemeURLLoader{})
+	id, _ = document.(map[string]any)["$id"].(string)
 	if err = compiler.AddResource(id, document); err != nil {
 		t.Fatalf("add schema %q: %v", id, err)
 	}
+	return id
+}
+
+func compileID(t *testing.T, compiler *jsonschema.Compiler, id string) *jsonschema.Schema {
+	t.Helper()
 	schema, err := compiler.Compile(id)
 	if err != nil {
 		t.Fatalf("compile schema %q: %v", id, err)

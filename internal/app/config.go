@@ -10,6 +10,7 @@ import (
 	"github.com/anabranch/anabranch/ingest"
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/router"
+	"github.com/anabranch/anabranch/schemas"
 	webhooksink "github.com/anabranch/anabranch/webhook-sink"
 )
 
@@ -23,10 +24,12 @@ type Config struct {
 	BrokerAddr    string `env:"BROKER_ADDR" envDefault:"127.0.0.1:9092" desc:"listen address of the embedded broker; any Kafka tool may connect"`
 	InstanceID    string `env:"INSTANCE_ID" desc:"name of this process among those that run the same stage, the same after a restart; empty: the host name"`
 	WorkspaceFile string `env:"WORKSPACE_FILE" desc:"run: YAML file applied at start and whenever it changes; empty: the example workspace, unless another was applied"`
-	AdminAddr     string `env:"ADMIN_ADDR" envDefault:"127.0.0.1:8081" desc:"listen address of /metrics, /healthz, /readyz and /debug/pprof/"`
+	AdminAddr     string `env:"ADMIN_ADDR" envDefault:"127.0.0.1:8081" desc:"listen address of /metrics, /healthz, /readyz, /debug/pprof/ and, with ingest, /regulations"`
 	ReceiverAddr  string `env:"RECEIVER_ADDR" envDefault:"127.0.0.1:8082" desc:"run: listen address of the built-in receiver of the example workspace"`
 	LogLevel      string `env:"LOG_LEVEL" envDefault:"info" desc:"debug, info, warn or error"`
 	LogFormat     string `env:"LOG_FORMAT" desc:"text or json; empty: text on a terminal, JSON otherwise"`
+
+	AdminToken schemas.Secret `env:"ADMIN_TOKEN" desc:"bearer token for /regulations; empty: only a program on the same machine may use it"`
 
 	Ingest ingest.Config
 	Router router.Config
@@ -67,6 +70,7 @@ func (c *Config) validate() error {
 		c.Kafka.Validate(),
 		c.Topics.Validate(),
 		address("ADMIN_ADDR", c.AdminAddr),
+		bearerToken("ADMIN_TOKEN", c.AdminToken),
 		address("RECEIVER_ADDR", c.ReceiverAddr),
 		address("BROKER_ADDR", c.BrokerAddr),
 		c.Ingest.Validate(),
@@ -82,6 +86,17 @@ func address(variable, value string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("%s=%s: expected host:port", variable, value)
+	}
+	return nil
+}
+
+// bearerToken refuses a token that no header can carry as it is. The error does
+// not show it.
+func bearerToken(variable string, value schemas.Secret) error {
+	for _, c := range []byte(value.Reveal()) {
+		if c <= ' ' || c > '~' {
+			return fmt.Errorf("%s=%s: expected printable ASCII characters without spaces", variable, value)
+		}
 	}
 	return nil
 }

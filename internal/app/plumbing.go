@@ -10,10 +10,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/ingest"
 	"github.com/anabranch/anabranch/internal/broker"
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 )
 
 // plumbing is what the stages of one process share. It is built once and
@@ -29,7 +32,11 @@ type plumbing struct {
 	admin    *kgo.Client
 	topics   *kafka.Topics
 	live     *workspace.Live
+	register *regulation.Register // of deletion requests and suppressed users
 	instance instance
+
+	// regulations is the service beside ingest; nil where that does not run.
+	regulations *ingest.Regulations
 
 	// Where people and probes reach this process: bound before it starts, nil or
 	// empty where the target has no such thing.
@@ -54,7 +61,10 @@ func (i instance) member(stage string) string {
 // newPlumbing opens the embedded broker, if it is this process that runs it,
 // and what is needed to speak to a broker. Nothing is sent yet.
 func newPlumbing(cfg Config, target string, log *slog.Logger) (*plumbing, error) {
-	p := &plumbing{cfg: cfg, log: log, registry: telemetry.NewRegistry(), live: workspace.NewLive(workspace.NewSnapshot(nil, nil))}
+	p := &plumbing{
+		cfg: cfg, log: log, registry: telemetry.NewRegistry(),
+		live: workspace.NewLive(workspace.NewSnapshot(nil, nil)), register: regulation.NewRegister(),
+	}
 	p.instance = instance{transactional: cfg.InstanceID, static: cfg.InstanceID}
 	p.brokers = cfg.brokers()
 	if cfg.embedded() {
@@ -89,6 +99,25 @@ func (p *plumbing) openBroker() error {
 	p.brokers.Brokers = []string{b.Addr()}
 	p.instance = instance{transactional: b.BootID()}
 	return nil
+}
+
+// follower keeps the workspace in force, and where ingest runs what the same
+// topic says about single users.
+func (p *plumbing) follower() *wstopic.Follower {
+	set := wstopic.FollowerSettings{Logger: p.log, Registerer: p.registry, Kafka: p.kafka, Live: p.live}
+	if p.regulations != nil {
+		set.Regulations = p.register
+	}
+	return wstopic.NewFollower(set)
+}
+
+// routes are the admin pages that only some processes have.
+func (p *plumbing) routes() []telemetry.Route {
+	if p.regulations == nil {
+		return nil
+	}
+	guarded := telemetry.Guard(p.cfg.AdminToken, p.regulations.Handler())
+	return []telemetry.Route{{Pattern: "/regulations", Handler: guarded}, {Pattern: "/regulations/", Handler: guarded}}
 }
 
 // close releases what no service of the process owns.

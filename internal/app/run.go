@@ -11,7 +11,6 @@ import (
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/wsfile"
-	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 )
 
 // Process is what a target needs of the process around it.
@@ -94,11 +93,14 @@ func (proc *Process) listen(ctx context.Context, target string, p *plumbing) (er
 func (proc *Process) tiers(target string, p *plumbing, stages []service.Service, file *workspace.Snapshot) [][]service.Service {
 	var all []service.Service
 	ready := func() error { return service.Readiness(all...) }
-	ground := []service.Service{service.NewHTTPServer("admin", p.adminPort, telemetry.AdminHandler(p.registry, ready), p.log)}
+	ground := []service.Service{service.NewHTTPServer("admin", p.adminPort, telemetry.AdminHandler(p.registry, ready, p.routes()...), p.log)}
 	if p.broker != nil {
 		ground = append(ground, p.broker)
 	}
 	top := stages
+	if p.regulations != nil {
+		top = append(top, p.regulations)
+	}
 	if p.receiverPort != nil {
 		top = append(top, proc.receiver(p))
 	}
@@ -108,7 +110,7 @@ func (proc *Process) tiers(target string, p *plumbing, stages []service.Service,
 	tiers := [][]service.Service{
 		ground,
 		{&preparation{p: p, file: file}},
-		{wstopic.NewFollower(wstopic.FollowerSettings{Logger: p.log, Registerer: p.registry, Kafka: p.kafka, Live: p.live})},
+		{p.follower()},
 		top,
 		{&greeting{greet: func() error { return proc.greet(target, p) }}},
 	}

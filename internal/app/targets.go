@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/anabranch/anabranch/ingest"
+	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/service"
 	"github.com/anabranch/anabranch/router"
 	webhooksink "github.com/anabranch/anabranch/webhook-sink"
@@ -57,18 +58,35 @@ func (p *plumbing) stages(target string) ([]service.Service, error) {
 }
 
 func newIngest(p *plumbing) (service.Service, error) {
-	in, err := ingest.New(p.cfg.Ingest, ingest.Settings{
+	set := ingest.Settings{
 		Logger:     p.log.With("stage", "ingest"),
 		Registerer: p.registry,
 		Workspace:  p.live,
+		Suppressed: p.register.Suppressed.Has,
 		Kafka:      p.kafka,
 		Topics:     p.topics,
-	})
+	}
+	in, err := ingest.New(p.cfg.Ingest, set)
 	if err != nil {
 		return nil, err
 	}
 	p.collect = in.Addr()
+	p.regulations = ingest.NewRegulations(in, set, ingest.RegulationSettings{
+		Register: p.register,
+		Ledger:   &regulation.Ledger{Kafka: p.kafka, TransactionalID: p.regulationID()},
+	})
 	return in, nil
+}
+
+// regulationID begins the transactional ids by which the ingest processes of a
+// cluster keep one another from carrying out one regulation. The embedded broker
+// has a single process, and bears no id that was there before its start.
+func (p *plumbing) regulationID() string {
+	const id = "anabranch-regulation"
+	if p.broker != nil {
+		return id + "-" + p.broker.BootID()
+	}
+	return id
 }
 
 func newRouter(p *plumbing) (service.Service, error) {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,6 +21,15 @@ const (
 	maxHeaderBytes    = 16 << 10
 )
 
+// Bounds on what one HTTP/2 connection may cost: requests at a time, and bytes of bodies that have come but are not
+// yet read, in all and for each request. The two are a small part of net/http's defaults, a megabyte each; the price
+// is a few round trips more for a large body.
+const (
+	maxStreams        = 100
+	maxUnreadBytes    = 256 << 10
+	maxUnreadOfStream = 64 << 10
+)
+
 // defaultGrace is how long requests in hand may take to finish when the server stops.
 const defaultGrace = 5 * time.Second
 
@@ -27,7 +37,9 @@ const defaultGrace = 5 * time.Second
 // fields may be set before Run.
 //
 // Reading a request is bounded: 5 s for the head, 15 s for all of it, 16 KiB of head; an idle connection lives
-// for 60 s. It has no [Ready]: the listener is bound, so clients that come before Run wait in its queue.
+// for 60 s. Over HTTP/2 the bounds of a request hold for each of the 100 that a connection may have at a time.
+//
+// It has no [Ready]: the listener is bound, so clients that come before Run wait in its queue.
 type HTTPServer struct {
 	// WriteTimeout bounds a request from the end of its head to the end of the response. Zero is no bound:
 	// a server with /debug/pprof/profile must be able to answer for half a minute and longer.
@@ -36,6 +48,18 @@ type HTTPServer struct {
 	// Grace is how long requests in hand may take to finish once Run's context has ended; then
 	// their connections are closed.
 	Grace time.Duration
+
+	// TLS makes the server speak TLS, and HTTP/2 beside HTTP/1.1. Nil is plain HTTP/1.1. The server works on a copy
+	// and adds the protocols to it.
+	TLS *tls.Config
+
+	// MaxConnections bounds the connections that are open at a time; zero is no bound. For one that comes beyond it
+	// another is closed: one that has not sent a whole head for a second, else one whose request has been in hand for
+	// two, else one that has been idle for five. When there is none of these the one that came is closed.
+	MaxConnections int
+
+	// Shed, if set, is called for each connection that MaxConnections has closed.
+	Shed func()
 
 	name     string
 	listener net.Listener
@@ -59,18 +83,9 @@ func (s *HTTPServer) Addr() string { return s.listener.Addr().String() }
 // nil. A request's context has the values of ctx but does not end with it: what was begun is finished.
 func (s *HTTPServer) Run(ctx context.Context) error {
 	detached := context.WithoutCancel(ctx)
-	server := &http.Server{
-		Handler:           s.handler,
-		ReadHeaderTimeout: readHeaderTimeout,
-		ReadTimeout:       readTimeout,
-		WriteTimeout:      s.WriteTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(panicsAreErrors{s.log.Handler()}, slog.LevelDebug),
-		BaseContext:       func(net.Listener) context.Context { return detached },
-	}
+	server := s.server(detached)
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(s.listener) }()
+	go func() { failed <- s.serve(server) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve %s: %w", s.Addr(), err)
@@ -81,6 +96,43 @@ func (s *HTTPServer) Run(ctx context.Context) error {
 		return fmt.Errorf("serve %s: %w", s.Addr(), err)
 	}
 	return nil
+}
+
+// server is net/http's, with the bounds.
+func (s *HTTPServer) server(base context.Context) *http.Server {
+	server := &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      s.WriteTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(panicsAreErrors{s.log.Handler()}, slog.LevelDebug),
+		BaseContext:       func(net.Listener) context.Context { return base },
+		TLSConfig:         s.TLS.Clone(),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams:          maxStreams,
+			MaxReceiveBufferPerConnection: maxUnreadBytes,
+			MaxReceiveBufferPerStream:     maxUnreadOfStream,
+			WriteByteTimeout:              readTimeout,
+		},
+	}
+	if s.MaxConnections > 0 {
+		server.ConnState = watch
+	}
+	return server
+}
+
+// serve accepts connections until the server is shut down.
+func (s *HTTPServer) serve(server *http.Server) error {
+	listener := s.listener
+	if s.MaxConnections > 0 {
+		listener = newCrowd(listener, s.MaxConnections, s.Shed, s.log)
+	}
+	if s.TLS == nil {
+		return server.Serve(listener)
+	}
+	return server.ServeTLS(listener, "", "")
 }
 
 // shutdown is an orderly stop even when it has to cut requests off: a client that never finishes must not turn the

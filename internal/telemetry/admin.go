@@ -9,6 +9,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
+// Route is a page that only some processes have.
+type Route struct {
+	Pattern string // of [http.ServeMux]
+	Handler http.Handler
+}
+
 // AdminHandler returns the pages that every process serves on ADMIN_ADDR (the surface of the product):
 //
 //	GET /metrics        what gatherer gathers, in the Prometheus text format
@@ -16,13 +22,16 @@ import (
 //	GET /readyz         200 "ready" when ready returns nil, else 503 with the text of its error: what is missing
 //	GET /debug/pprof/   the profiles of net/http/pprof
 //
-// ready is called once for each request and must answer at once. None of these pages changes anything, so none asks
-// for a token. Profiles are served from handlers set here, since importing net/http/pprof for its side effect would
+// and beside them the routes of the process's own. ready is called once for each request and must answer at once. None
+// of the pages above changes anything, so none asks for a token; a route that does is given behind a [Guard]. Profiles are served from handlers set here, since importing net/http/pprof for its side effect would
 // put them on the default mux, which a library may serve without our knowledge.
 //
 // A CPU profile takes as long as ?seconds= says (30 by default): the server needs a write timeout above that, or none.
-func AdminHandler(gatherer prometheus.Gatherer, ready func() error) http.Handler {
+func AdminHandler(gatherer prometheus.Gatherer, ready func() error, routes ...Route) http.Handler {
 	mux := http.NewServeMux()
+	for _, route := range routes {
+		mux.Handle(route.Pattern, route.Handler)
+	}
 	mux.Handle("GET /metrics", promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, "ok")

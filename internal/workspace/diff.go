@@ -91,6 +91,7 @@ func (s Source) differences(other Source) []string {
 		difference{"name", s.Name != other.Name},
 		difference{"writeKey", s.WriteKeyHash != other.WriteKeyHash},
 		difference{"enabled", s.Enabled != other.Enabled},
+		difference{"trackingPlan", !s.Plan.equal(other.Plan)},
 	)
 }
 

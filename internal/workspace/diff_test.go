@@ -62,3 +62,58 @@ func TestDiffSeesEveryField(t *testing.T) {
 		}
 	}
 }
+
+func TestDiffSeesEveryPartOfAPlan(t *testing.T) {
+	t.Parallel()
+	plan := func(change func(p *workspace.TrackingPlan)) *workspace.TrackingPlan {
+		properties := map[string]workspace.PlannedProperty{"total": {Type: workspace.NumberType}}
+		p := &workspace.TrackingPlan{
+			Action: workspace.PlanMark, Events: map[string]workspace.PlannedObject{"Order Completed": {Properties: properties}},
+			Identify: &workspace.PlannedObject{Properties: properties},
+		}
+		change(p)
+		return p
+	}
+	same := func(*workspace.TrackingPlan) {}
+	differs := func(a, b *workspace.TrackingPlan) bool {
+		of := func(p *workspace.TrackingPlan) *workspace.Snapshot {
+			return workspace.NewSnapshot([]workspace.Source{{ID: "web", Plan: p}}, nil)
+		}
+		lines := wstest.Lines(workspace.Diff(of(a), of(b)))
+		if len(lines) > 0 && lines[0] != "~ source web: trackingPlan changed" {
+			t.Errorf("got %v", lines)
+		}
+		return len(lines) > 0
+	}
+	if differs(nil, nil) || differs(plan(same), plan(same)) {
+		t.Error("two that say the same differ")
+	}
+	if !differs(plan(same), nil) || !differs(nil, plan(same)) {
+		t.Error("a plan and none do not differ")
+	}
+	for name, change := range map[string]func(p *workspace.TrackingPlan){
+		"action":            func(p *workspace.TrackingPlan) { p.Action = workspace.PlanBlock },
+		"no events planned": func(p *workspace.TrackingPlan) { p.Events = map[string]workspace.PlannedObject{} },
+		"events not judged": func(p *workspace.TrackingPlan) { p.Events = nil },
+		"other events":      func(p *workspace.TrackingPlan) { p.OtherEvents = true },
+		"an event more":     func(p *workspace.TrackingPlan) { p.Events["e"] = workspace.PlannedObject{} },
+		"an event closed": func(p *workspace.TrackingPlan) {
+			p.Events["Order Completed"] = workspace.PlannedObject{Properties: p.Identify.Properties, Closed: true}
+		},
+		"a property": func(p *workspace.TrackingPlan) {
+			p.Identify.Properties["total"] = workspace.PlannedProperty{Type: workspace.NumberType, Required: true}
+		},
+		"identify": func(p *workspace.TrackingPlan) { p.Identify = nil },
+		"group":    func(p *workspace.TrackingPlan) { p.Group = &workspace.PlannedObject{} },
+		"page":     func(p *workspace.TrackingPlan) { p.Page = &workspace.PlannedObject{} },
+		"screen":   func(p *workspace.TrackingPlan) { p.Screen = &workspace.PlannedObject{} },
+	} {
+		if !differs(plan(same), plan(change)) {
+			t.Errorf("%s: not seen", name)
+		}
+	}
+	none := plan(func(p *workspace.TrackingPlan) { p.Events = map[string]workspace.PlannedObject{} })
+	if !differs(none, plan(func(p *workspace.TrackingPlan) { p.Events = nil })) {
+		t.Error("no planned events and events that are not judged are the same")
+	}
+}

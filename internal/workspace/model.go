@@ -20,10 +20,11 @@ const MaxWriteKeyBytes = 256
 
 // Source is one origin of calls: a web site, an app, a server.
 type Source struct {
-	ID           string   // as schemas.ValidID wants it; never changes
-	Name         string   // for people
-	WriteKeyHash [32]byte // SHA-256 of the write key; see [HashWriteKey]
-	Enabled      bool     // a disabled source's write key is unknown to ingest
+	ID           string        // as schemas.ValidID wants it; never changes
+	Name         string        // for people
+	WriteKeyHash [32]byte      // SHA-256 of the write key; see [HashWriteKey]
+	Enabled      bool          // a disabled source's write key is unknown to ingest
+	Plan         *TrackingPlan // nil: whatever is a valid call is taken in
 }
 
 // HashWriteKey returns what [Source.WriteKeyHash] holds for a write key.

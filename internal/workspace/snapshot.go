@@ -17,8 +17,9 @@ type Snapshot struct {
 }
 
 // NewSnapshot returns a snapshot of copies of sources and destinations, in any
-// order. Of two with one id the last counts, and so does the last of two
-// enabled sources with one write key; a workspace file may have neither.
+// order; tracking plans, which nobody changes, are shared. Of two with one id the
+// last counts, and so does the last of two enabled sources with one write key; a
+// workspace file may have neither.
 func NewSnapshot(sources []Source, destinations []Destination) *Snapshot {
 	s := &Snapshot{
 		sourceByID:   make(map[string]Source, len(sources)),

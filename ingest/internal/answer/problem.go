@@ -15,8 +15,10 @@ const (
 	codeWriteKey    schemas.Code = "invalid_write_key"
 	codeNotFound    schemas.Code = "not_found"
 	codeMethod      schemas.Code = "method_not_allowed"
-	codeEncoding    schemas.Code = "unsupported_encoding"
+	codeCoding      schemas.Code = "unsupported_encoding"
+	codeNotGzip     schemas.Code = "invalid_encoding"
 	codeIncomplete  schemas.Code = "incomplete_body"
+	codeTooMany     schemas.Code = "too_many_requests"
 	codeUnavailable schemas.Code = "unavailable"
 )
 
@@ -29,6 +31,9 @@ type Problem struct {
 	Message string
 	// Rejected are the calls of a batch of which none was accepted.
 	Rejected []decode.Refusal
+	// RetryAfter is how long the client should wait before it sends the request
+	// again, in whole seconds; 0 to say nothing of it.
+	RetryAfter int
 	// Cause is for the log alone; nil when there is nothing to add.
 	Cause error
 }
@@ -57,14 +62,21 @@ func NotFound() *Problem {
 	return &Problem{Status: http.StatusNotFound, Code: codeNotFound, Message: "no such path: calls go to /v1/batch, /v1/import, or /v1/ with the type of one call"}
 }
 
-// MethodNotAllowed is the answer to anything but a POST.
+// MethodNotAllowed is the answer to anything but a POST, and an OPTIONS.
 func MethodNotAllowed() *Problem {
 	return &Problem{Status: http.StatusMethodNotAllowed, Code: codeMethod, Message: "calls are sent with POST"}
 }
 
-// UnsupportedEncoding is the answer to a body that is compressed.
-func UnsupportedEncoding() *Problem {
-	return &Problem{Status: http.StatusUnsupportedMediaType, Code: codeEncoding, Message: "the body has a Content-Encoding that is not accepted: send it as it is (identity)"}
+// UnknownCoding is the answer to a body that is compressed in a way that is not
+// known here.
+func UnknownCoding() *Problem {
+	return &Problem{Status: http.StatusUnsupportedMediaType, Code: codeCoding, Message: "the body has a Content-Encoding that is not accepted: send it with gzip, once, or as it is"}
+}
+
+// NotGzip is the answer to a body that should be a gzip stream and, for the given
+// cause, is none.
+func NotGzip(cause error) *Problem {
+	return &Problem{Status: http.StatusBadRequest, Code: codeNotGzip, Message: "the body is not a whole gzip stream, which it begins as or its Content-Encoding says it is", Cause: cause}
 }
 
 // WrongKey is one answer for every write key that is no good, byte for byte, and
@@ -73,6 +85,18 @@ func UnsupportedEncoding() *Problem {
 // password.
 func WrongKey() *Problem {
 	return &Problem{Status: http.StatusUnauthorized, Code: codeWriteKey, Message: "the write key is missing, unknown or disabled"}
+}
+
+// TooManyEvents is the answer to a request whose source has sent more than it
+// may; after retryAfter, whole seconds, the same request is taken.
+func TooManyEvents(retryAfter int) *Problem {
+	return &Problem{Status: http.StatusTooManyRequests, Code: codeTooMany, RetryAfter: retryAfter, Message: "the source has sent more events than it may: send the request again later"}
+}
+
+// TooManyWrongKeys takes the place of WrongKey for an address that gets it too
+// often.
+func TooManyWrongKeys(retryAfter int) *Problem {
+	return &Problem{Status: http.StatusTooManyRequests, Code: codeTooMany, RetryAfter: retryAfter, Message: "too many requests with a wrong write key came from this address"}
 }
 
 // Incomplete is the answer to a body that did not arrive whole, for the given
@@ -104,13 +128,18 @@ func NoneAccepted(rejected []decode.Refusal, batch bool) *Problem {
 // unavailable is the answer while calls can't be stored. Its cause is for the
 // log: a client can do nothing but send again.
 func unavailable(cause error) *Problem {
-	return &Problem{Status: http.StatusServiceUnavailable, Code: codeUnavailable, Message: "the request was not stored: send it again", Cause: cause}
+	return &Problem{Status: http.StatusServiceUnavailable, Code: codeUnavailable, RetryAfter: outageWait, Message: "the request was not stored: send it again", Cause: cause}
 }
 
-// Statuses are all that an answer may have, success included.
+// outageWait is what a 503 asks for, in seconds. The refusal is cheap and an
+// outage is mostly a broker's restart, so it is short.
+const outageWait = 1
+
+// Statuses are all that an answer may have, success and a preflight's included.
 func Statuses() []int {
 	return []int{
 		http.StatusOK,
+		http.StatusNoContent,
 		http.StatusBadRequest,
 		http.StatusUnauthorized,
 		http.StatusNotFound,
@@ -118,6 +147,7 @@ func Statuses() []int {
 		http.StatusRequestTimeout,
 		http.StatusRequestEntityTooLarge,
 		http.StatusUnsupportedMediaType,
+		http.StatusTooManyRequests,
 		http.StatusServiceUnavailable,
 	}
 }

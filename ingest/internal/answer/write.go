@@ -9,10 +9,6 @@ import (
 	"github.com/anabranch/anabranch/internal/stablejson"
 )
 
-// retryAfter is what a 503 asks for, in whole seconds. The refusal is cheap and
-// an outage is mostly a broker's restart, so it is short.
-const retryAfter = "1"
-
 // success is all that an SDK may be told when all went well (protocol, 1).
 const success = `{"success":true}`
 
@@ -32,11 +28,12 @@ func Write(w http.ResponseWriter, p *Problem, rejected []decode.Refusal) {
 	}
 	switch p.Status {
 	case http.StatusMethodNotAllowed:
-		header.Set("Allow", http.MethodPost)
+		header.Set("Allow", "OPTIONS, POST")
 	case http.StatusUnsupportedMediaType:
-		header.Set("Accept-Encoding", "identity")
-	case http.StatusServiceUnavailable:
-		header.Set("Retry-After", retryAfter)
+		header.Set("Accept-Encoding", "gzip, identity")
+	}
+	if p.RetryAfter > 0 {
+		header.Set("Retry-After", strconv.Itoa(p.RetryAfter))
 	}
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(appendProblem(nil, p))

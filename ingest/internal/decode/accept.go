@@ -2,8 +2,8 @@ package decode
 
 import (
 	"strconv"
-	"time"
 
+	"github.com/anabranch/anabranch/ingest/internal/timestamp"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -18,15 +18,17 @@ type Refusal struct {
 // has none. In a batch it is that of the batch: the calls have no say.
 func (d *Decoder) WriteKey() string { return d.batch.writeKey }
 
-// Accept judges every call of the body that Parse has read, and completes the
-// good ones as they were received at receivedAt; Events has them then. A bad call
-// costs the others nothing, and when no call was good that is no error here.
+// Accept judges every call of the body that Parse has read and completes the
+// good ones on the given terms; Events has them then, and Blocked those that the
+// review did not let through. A bad call costs the others nothing, and when no
+// call was good that is no error here.
 //
 // The error is a *schemas.Violation of the request as a whole, by rule 7 of the
 // protocol or because its calls grow beyond all measure by what is merged into
 // them: nothing of it may be stored.
-func (d *Decoder) Accept(receivedAt time.Time) ([]Refusal, error) {
-	d.press.reset(receivedAt)
+func (d *Decoder) Accept(t Terms) ([]Refusal, error) {
+	d.press.reset(&t)
+	defer d.press.release()
 	if violation := d.check(); violation != nil {
 		return nil, violation
 	}
@@ -58,7 +60,17 @@ func (d *Decoder) check() *schemas.Violation {
 }
 
 // Events returns what Accept has accepted, in the order of the calls.
-func (d *Decoder) Events() Events { return Events{d.press.out, d.press.entries} }
+func (d *Decoder) Events() Events { return d.press.accepted }
+
+// Blocked returns what the review has blocked, in the order of the calls.
+func (d *Decoder) Blocked() Blocked { return d.press.blocked }
+
+// Suppressed returns how many good calls were left out because their user is
+// suppressed.
+func (d *Decoder) Suppressed() int { return d.press.suppressed }
 
 // Unreadable returns how many time stamps Accept found that could not be read.
 func (d *Decoder) Unreadable() int { return d.press.stamps.Unreadable }
+
+// Skew returns what Accept found about the clock that sent the calls.
+func (d *Decoder) Skew() timestamp.Skew { return d.press.skew }

@@ -3,6 +3,7 @@ package decode
 import (
 	"errors"
 
+	"github.com/anabranch/anabranch/ingest/internal/decode/internal/member"
 	"github.com/anabranch/anabranch/internal/stablejson"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -49,14 +50,14 @@ type call struct {
 type surroundings struct {
 	writeKey     string
 	sentAt       []byte // stable JSON; empty when absent
-	context      sharedMap
-	integrations sharedMap
+	context      member.Shared
+	integrations member.Shared
 }
 
 func (s *surroundings) reset() {
 	s.writeKey, s.sentAt = "", s.sentAt[:0]
-	s.context.reset()
-	s.integrations.reset()
+	s.context.Reset()
+	s.integrations.Reset()
 }
 
 // Parse reads body: one call of the type that its path has, or a batch, whose
@@ -132,9 +133,9 @@ func (d *Decoder) parseBatch() error {
 		case keySentAt:
 			return d.parseSentAt()
 		case keyContext:
-			return d.batch.context.parse(&d.reader)
+			return d.batch.context.Parse(&d.reader)
 		case keyIntegrations:
-			return d.batch.integrations.parse(&d.reader)
+			return d.batch.integrations.Parse(&d.reader)
 		default:
 			return d.reader.Skip()
 		}

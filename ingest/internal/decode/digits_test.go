@@ -3,6 +3,7 @@ package decode
 import (
 	"testing"
 
+	"github.com/anabranch/anabranch/ingest/internal/decode/internal/member"
 	"github.com/anabranch/anabranch/internal/stablejson"
 )
 
@@ -37,8 +38,8 @@ func TestLongNumericIDsKeepTheirDigits(t *testing.T) {
 // What stays a number becomes the string of its stable form.
 func TestShortNumericIDsBecomeStrings(t *testing.T) {
 	t.Parallel()
-	id, ok := coerceID(stablejson.AppendFloat(nil, 42), nil)
+	id, ok := member.ID(stablejson.AppendFloat(nil, 42), nil)
 	if !ok || string(id) != `"42"` {
-		t.Errorf("coerceID(42) = %s, %v", id, ok)
+		t.Errorf("member.ID(42) = %s, %v", id, ok)
 	}
 }

@@ -3,14 +3,19 @@
 // one canonical form that is stored. It knows nothing of HTTP or Kafka; what it
 // refuses it refuses with a *schemas.Violation.
 //
-// A body goes through three steps:
+// A body goes through these steps:
 //
 //   - decode.go, deep.go: it is walked, once, and taken apart into calls. What
 //     was passed over is valid JSON afterwards;
-//   - accept.go, event.go, with id.go, merge.go, value.go: each call is judged and
-//     completed (ids made strings, the client's clock corrected, the batch's
-//     context merged);
+//   - accept.go, event.go, digits.go: each call is judged and completed (ids made
+//     strings, the client's clock corrected, the batch's context merged);
+//   - terms.go, review.go: what the server knows and wants of a call: the client's
+//     address goes in, a suppressed user's call is left out, and a reviewer may mark
+//     or block it;
 //   - press.go, events.go: its canonical form is written, one behind the other.
+//
+// internal/member changes single members of a call, internal/rawtext looks at text
+// that was not yet read.
 //
 // The rules are those of the protocol, named by their numbers.
 package decode

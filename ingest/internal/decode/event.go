@@ -1,10 +1,12 @@
 package decode
 
 import (
+	"fmt"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
 
+	"github.com/anabranch/anabranch/ingest/internal/decode/internal/member"
 	"github.com/anabranch/anabranch/ingest/internal/timestamp"
 	"github.com/anabranch/anabranch/internal/stablejson"
 	"github.com/anabranch/anabranch/schemas"
@@ -20,6 +22,7 @@ const (
 	keyPreviousID   = "previousId"
 	keyEvent        = "event"
 	keyName         = "name"
+	keyCategory     = "category"
 	keyProperties   = "properties"
 	keyTraits       = "traits"
 	keyContext      = "context"
@@ -28,11 +31,12 @@ const (
 	keyOriginal     = "originalTimestamp"
 	keySentAt       = "sentAt"
 	keyReceivedAt   = "receivedAt"
+	keyChannel      = "channel"
 	keyWriteKey     = "writeKey"
 )
 
-// complete judges one call and writes its canonical form. A violation leaves
-// nothing behind.
+// complete judges one call and writes its canonical form, unless nothing may be
+// stored of its user. A violation leaves nothing behind.
 func (p *press) complete(c *call, path schemas.Type, batch *surroundings) *schemas.Violation {
 	switch {
 	case !c.object:
@@ -55,11 +59,18 @@ func (p *press) complete(c *call, path schemas.Type, batch *surroundings) *schem
 	if violation != nil {
 		return violation
 	}
+	if p.suppresses(o, outline.Type) {
+		p.suppressed++
+		return nil
+	}
 	if violation := p.mergeBatch(o, batch); violation != nil {
 		return violation
 	}
+	if p.terms.IP.IsValid() {
+		p.editor.FillIP(o, p.terms.IP, p.terms.FillIP)
+	}
 	p.setTimes(o, batch)
-	return p.write(o, outline.Type, messageID)
+	return p.finish(o, outline.Type, messageID)
 }
 
 // outline evens out what SDKs send differently (ids, empty maps, the type that
@@ -84,24 +95,42 @@ func (p *press) outline(o *stablejson.Object, path schemas.Type) (schemas.Outlin
 			*id.to = isGiven
 		}
 	}
-	outline.Properties = evenMap(o, keyProperties)
-	outline.Traits = evenMap(o, keyTraits)
+	outline.Properties = member.EvenMap(o, keyProperties)
+	outline.Traits = member.EvenMap(o, keyTraits)
 	for _, key := range []string{keyContext, keyIntegrations} {
-		if evenMap(o, key) != schemas.ShapeObject {
+		if member.EvenMap(o, key) != schemas.ShapeObject {
 			o.Delete(key)
 		}
 	}
 	event := o.Get(keyEvent)
-	outline.Event, outline.EventEmpty = shapeOf(event), string(event) == `""`
-	outline.Name = shapeOf(o.Get(keyName))
+	outline.Event, outline.EventEmpty = member.Shape(event), string(event) == `""`
+	outline.Name = member.Shape(o.Get(keyName))
+	if outline.Type == schemas.TypePage || outline.Type == schemas.TypeScreen {
+		p.evenCategory(o)
+	}
 	return outline, nil
+}
+
+// evenCategory makes the category of a page or screen a string where it can: a
+// delivery has no other, and no rule of the protocol refuses one. A number
+// becomes its digits, as an id does; a value of any other kind counts as absent.
+func (p *press) evenCategory(o *stablejson.Object) {
+	value := o.Get(keyCategory)
+	switch stablejson.KindOf(value) {
+	case stablejson.KindInvalid, stablejson.KindString:
+	case stablejson.KindNumber:
+		p.scratch, _ = member.ID(value, p.scratch)
+		o.Set(keyCategory, p.scratch)
+	default:
+		o.Delete(keyCategory)
+	}
 }
 
 // setType returns the call's type, that of the path before its own.
 func (p *press) setType(o *stablejson.Object, path schemas.Type) schemas.Type {
 	own := o.Get(keyType)
 	if path == "" {
-		return typeOf(own)
+		return member.Type(own)
 	}
 	p.scratch = stablejson.AppendString(p.scratch[:0], string(path))
 	if string(own) != string(p.scratch) {
@@ -120,7 +149,7 @@ func (p *press) setID(o *stablejson.Object, key string) (id []byte, ok bool) {
 	if value == nil {
 		return nil, true
 	}
-	id, ok = coerceID(value, p.scratch)
+	id, ok = member.ID(value, p.scratch)
 	switch {
 	case !ok:
 	case id == nil:
@@ -151,11 +180,11 @@ func (p *press) setMessageID(o *stablejson.Object) (string, *schemas.Violation) 
 // mergeBatch merges what the batch says of all its calls into one of them.
 func (p *press) mergeBatch(o *stablejson.Object, batch *surroundings) *schemas.Violation {
 	// Before the work: it would be done for each of 2,500 calls.
-	if len(batch.context.text)+len(batch.integrations.text) > maxRecordBytes {
+	if batch.context.Size()+batch.integrations.Size() > maxRecordBytes {
 		return tooLarge("with the batch's context the call is longer than %d bytes", maxRecordBytes)
 	}
-	p.merger.merge(o, keyContext, &batch.context)
-	p.merger.merge(o, keyIntegrations, &batch.integrations)
+	p.editor.Merge(o, keyContext, &batch.context)
+	p.editor.Merge(o, keyIntegrations, &batch.integrations)
 	if len(o.Get(keyIntegrations)) > schemas.MaxIntegrationsBytes {
 		return tooLarge("integrations: expected at most %d bytes", schemas.MaxIntegrationsBytes)
 	}
@@ -166,8 +195,9 @@ func (p *press) mergeBatch(o *stablejson.Object, batch *surroundings) *schemas.V
 // shape. What can't be read is left out.
 func (p *press) setTimes(o *stablejson.Object, batch *surroundings) {
 	var s timestamp.Stamps
-	s.Own = p.stamps.First(o.Get(keyOriginal), o.Get(keyTimestamp))
+	s.Own = p.ownTime(o)
 	s.SentAt = p.stamps.First(o.Get(keySentAt), batch.sentAt)
+	p.skew.Note(s.SentAt, p.receivedAt)
 	at, ok := s.Correct(p.receivedAt)
 	if !ok {
 		p.stamps.Unreadable++
@@ -176,6 +206,18 @@ func (p *press) setTimes(o *stablejson.Object, batch *surroundings) {
 	p.setStamp(o, keyOriginal, s.Own)
 	p.setStamp(o, keySentAt, s.SentAt)
 	p.setStamp(o, keyReceivedAt, timestamp.Stamp{Millis: p.receivedAt, Given: true})
+}
+
+// ownTime is when the client says that it happened: originalTimestamp, else
+// timestamp (protocol, 10). A channel beside both is RudderStack's mark: its server
+// SDKs put the present time into originalTimestamp, and what their user has given,
+// for a historical import, stands in timestamp.
+func (p *press) ownTime(o *stablejson.Object) timestamp.Stamp {
+	original, given := o.Get(keyOriginal), o.Get(keyTimestamp)
+	if given != nil && o.Get(keyChannel) != nil {
+		return p.stamps.First(given, original)
+	}
+	return p.stamps.First(original, given)
 }
 
 func (p *press) setStamp(o *stablejson.Object, key string, s timestamp.Stamp) {
@@ -190,7 +232,7 @@ func (p *press) setStamp(o *stablejson.Object, key string, s timestamp.Stamp) {
 // claimedID returns the call's messageId as far as it may be one, for the list
 // of refusals.
 func (c *call) claimedID() string {
-	value, _ := coerceID(c.members.Get(keyMessageID), nil)
+	value, _ := member.ID(c.members.Get(keyMessageID), nil)
 	id, _ := stablejson.Text(value)
 	chars := 0
 	for i := range id {
@@ -200,4 +242,8 @@ func (c *call) claimedID() string {
 		chars++
 	}
 	return id
+}
+
+func tooLarge(format string, limit int) *schemas.Violation {
+	return &schemas.Violation{Code: schemas.CodeTooLarge, Message: fmt.Sprintf(format, limit)}
 }

@@ -46,3 +46,18 @@ func (e Events) At(i int) Event {
 		Integrations: e.text[at.integrations:at.end],
 	}
 }
+
+// emptied returns no events with the memory of e.
+func (e Events) emptied() Events { return Events{e.text[:0], e.entries[:0]} }
+
+// Blocked is the calls of one request that the review has blocked, as events in
+// the form in which they would have been stored.
+type Blocked struct {
+	Events
+	violations []schemas.Violation
+}
+
+// Violation returns why the event At(i) is blocked.
+func (b Blocked) Violation(i int) schemas.Violation { return b.violations[i] }
+
+func (b Blocked) emptied() Blocked { return Blocked{b.Events.emptied(), b.violations[:0]} }

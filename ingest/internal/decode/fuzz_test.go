@@ -101,3 +101,62 @@ func checkStamps(t *testing.T, o *stablejson.Object) {
 		}
 	}
 }
+
+// FuzzTerms is FuzzDecode with everything that terms may ask for: whatever is
+// filled in, marked, blocked or left out, what remains is an event.
+func FuzzTerms(f *testing.F) {
+	for _, seed := range []string{
+		`{"batch":[{"type":"track","event":"e","userId":1},{"type":"alias","userId":"a\"","previousId":"b"}],"context":{"direct":true}}`,
+		`{"batch":[{"type":"page","anonymousId":"n","context":{"protocols":{"violations":[]},"1":2}},{"type":"identify","userId":"u","context":{"ip":null}}]}`,
+	} {
+		f.Add([]byte(seed), true, byte('u'))
+		f.Add([]byte(seed), false, byte('a'))
+	}
+	d := new(Decoder)
+	f.Fuzz(func(t *testing.T, body []byte, fill bool, choice byte) {
+		if d.Parse(bytes.Clone(body), "") != nil {
+			return
+		}
+		rejected, err := d.Accept(Terms{
+			ReceivedAt: noon, IP: client, FillIP: fill,
+			Suppressed: func(id []byte) bool { return len(id) == 0 || id[0] == choice },
+			Review: func(c *Call) *schemas.Violation {
+				c.Mark(Finding{Path: string(c.Properties()), Message: string(c.Event())})
+				if len(c.Event()) > 3 && c.Event()[1] == choice {
+					return &schemas.Violation{Code: schemas.CodeEventNotString}
+				}
+				return nil
+			},
+		})
+		if err != nil {
+			return
+		}
+		accepted, blocked := d.Events(), d.Blocked()
+		if got := accepted.Len() + blocked.Len() + d.Suppressed() + len(rejected); got != len(d.calls) {
+			t.Fatalf("%q: %d of %d calls are accounted for", body, got, len(d.calls))
+		}
+		for i := range accepted.Len() {
+			e := accepted.At(i)
+			checkReviewed(t, &e, fill)
+		}
+		for i := range blocked.Len() {
+			e := blocked.At(i)
+			checkReviewed(t, &e, fill)
+		}
+	})
+}
+
+func checkReviewed(t *testing.T, e *Event, filled bool) {
+	t.Helper()
+	checkEvent(t, e)
+	var event, context, protocols stablejson.Object
+	if event.Parse(e.Value) != nil || context.Parse(event.Get("context")) != nil || protocols.Parse(context.Get("protocols")) != nil {
+		t.Fatalf("%q has no marks", e.Value)
+	}
+	if stablejson.KindOf(protocols.Get("violations")) != stablejson.KindArray {
+		t.Fatalf("%q: violations are %s", e.Value, protocols.Get("violations"))
+	}
+	if filled && context.Get("ip") == nil {
+		t.Fatalf("%q has no ip", e.Value)
+	}
+}

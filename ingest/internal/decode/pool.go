@@ -25,7 +25,7 @@ const (
 // Put keeps d for another request, unless the last one has made it large.
 // Nothing may use d, or its events, afterwards.
 func (p *Pool) Put(d *Decoder) {
-	if d.size <= keepBody && len(d.calls) <= keepCalls && cap(d.press.out) <= 2*keepBody {
+	if d.size <= keepBody && len(d.calls) <= keepCalls && cap(d.press.accepted.text)+cap(d.press.blocked.text) <= 2*keepBody {
 		p.decoders.Put(d)
 	}
 }

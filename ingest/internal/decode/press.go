@@ -1,8 +1,7 @@
 package decode
 
 import (
-	"time"
-
+	"github.com/anabranch/anabranch/ingest/internal/decode/internal/member"
 	"github.com/anabranch/anabranch/ingest/internal/timestamp"
 	"github.com/anabranch/anabranch/internal/stablejson"
 	"github.com/anabranch/anabranch/schemas"
@@ -24,39 +23,67 @@ const (
 // press completes calls and writes their one canonical form, one behind the
 // other. It keeps its memory between requests.
 type press struct {
+	terms      Terms
 	receivedAt int64 // Unix milliseconds
-	out        []byte
-	entries    []entry
+	accepted   Events
+	blocked    Blocked
+	suppressed int // calls left out
 	written    int // bytes, refused records included: work is bounded, not only its result
 	stamps     timestamp.Reader
+	skew       timestamp.Skew
 
-	merger  merger
+	editor  member.Editor
+	review  Call
 	scratch []byte
+	id      []byte // the text of an id that has escapes
 }
 
-func (p *press) reset(receivedAt time.Time) {
-	p.receivedAt = receivedAt.UnixMilli()
-	p.out, p.entries, p.written = p.out[:0], p.entries[:0], 0
-	p.stamps = timestamp.Reader{}
+func (p *press) reset(t *Terms) {
+	p.terms, p.receivedAt = *t, t.ReceivedAt.UnixMilli()
+	p.accepted, p.blocked = p.accepted.emptied(), p.blocked.emptied()
+	p.suppressed, p.written = 0, 0
+	p.stamps, p.skew = timestamp.Reader{}, timestamp.Skew{}
 }
 
-// write appends the call to out, or nothing when its record would be too large.
-func (p *press) write(o *stablejson.Object, call schemas.Type, messageID string) *schemas.Violation {
-	e := entry{value: len(p.out), call: call, messageID: messageID}
-	p.out = o.Append(p.out)
-	e.key = len(p.out)
-	p.out = appendText(p.out, identity(o))
-	e.integrations = len(p.out)
-	if m := o.Get(keyIntegrations); len(m) > len(`{}`) {
-		p.out = append(p.out, m...)
+// release lets go of what a request has lent.
+func (p *press) release() { p.terms, p.review.members = Terms{}, nil }
+
+// finish writes a call that breaks no rule where it belongs: among the accepted
+// events or among the blocked ones.
+func (p *press) finish(o *stablejson.Object, call schemas.Type, messageID string) *schemas.Violation {
+	if p.terms.Review == nil {
+		return p.write(&p.accepted, o, call, messageID)
 	}
-	e.end = len(p.out)
+	blocked := p.reviewed(o, call)
+	if blocked == nil {
+		return p.write(&p.accepted, o, call, messageID)
+	}
+	if violation := p.write(&p.blocked.Events, o, call, messageID); violation != nil {
+		return violation
+	}
+	p.blocked.violations = append(p.blocked.violations, *blocked)
+	return nil
+}
+
+// write appends the call to events, or nothing when its record would be too
+// large.
+func (p *press) write(events *Events, o *stablejson.Object, call schemas.Type, messageID string) *schemas.Violation {
+	out := events.text
+	e := entry{value: len(out), call: call, messageID: messageID}
+	out = o.Append(out)
+	e.key = len(out)
+	out = member.AppendText(out, identity(o))
+	e.integrations = len(out)
+	if m := o.Get(keyIntegrations); len(m) > len(`{}`) {
+		out = append(out, m...)
+	}
+	e.end = len(out)
 	p.written += e.end - e.value
 	if e.end-e.value > maxRecordBytes {
-		p.out = p.out[:e.value]
+		events.text = out[:e.value]
 		return tooLarge("with the batch's context the call is longer than %d bytes", maxRecordBytes)
 	}
-	p.entries = append(p.entries, e)
+	events.text, events.entries = out, append(events.entries, e)
 	return nil
 }
 

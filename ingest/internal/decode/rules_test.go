@@ -57,7 +57,7 @@ func decode(d *Decoder, path schemas.Type, body []byte) (Events, []Refusal, erro
 	if err := d.Parse(body, path); err != nil {
 		return Events{}, nil, err
 	}
-	rejected, err := d.Accept(noon)
+	rejected, err := d.Accept(Terms{ReceivedAt: noon})
 	return d.Events(), rejected, err
 }
 
@@ -92,6 +92,8 @@ func TestIDs(t *testing.T) {
 		kept("broken UTF-8", "{\"userId\":\"\xff\",\"messageId\":\"m\"}", "\uFFFD", "{\"userId\":\"\uFFFD\",\"messageId\":\"m\",\"type\":\"identify\","+tail),
 		kept("duplicates: the last", `{"userId":"x","messageId":"m","userId":"u"}`, "u", `{"userId":"u","messageId":"m","type":"identify",`+tail),
 		kept("a messageId that is a number", `{"userId":"u","messageId":7}`, "u", ``).instead(`u type=identify message-id=7 {"userId":"u","messageId":"7","type":"identify",` + tail),
+		kept("a long one keeps its digits", `{"userId":"u","messageId":9007199254740993}`, "u", ``).instead(`u type=identify message-id=9007199254740993 {"userId":"u","messageId":"9007199254740993","type":"identify",` + tail),
+		kept("one longer than a messageId is a number", `{"userId":"u","messageId":1`+strings.Repeat("0", 100)+`}`, "u", ``).instead(`u type=identify message-id=1e+100 {"userId":"u","messageId":"1e+100","type":"identify",` + tail),
 	})
 }
 
@@ -164,6 +166,8 @@ func TestTimes(t *testing.T) {
 		"clock ahead":      {`,"timestamp":"2026-11-21T12:59:50Z","sentAt":"2026-11-21T13:00:00Z"`, `"timestamp":"2026-11-21T11:59:50.000Z","sentAt":"2026-11-21T13:00:00.000Z","originalTimestamp":"2026-11-21T12:59:50.000Z","receivedAt":"2026-11-21T12:00:00.000Z"`},
 		"historical":       {`,"timestamp":"2012-12-02T00:30:08.276+00:00"`, `"timestamp":"2012-12-02T00:30:08.276Z","originalTimestamp":"2012-12-02T00:30:08.276Z","receivedAt":"2026-11-21T12:00:00.000Z"`},
 		"original first":   {`,"timestamp":"2026-01-01","originalTimestamp":1795223069458`, `"timestamp":"2026-11-21T01:04:29.458Z","originalTimestamp":"2026-11-21T01:04:29.458Z","receivedAt":"2026-11-21T12:00:00.000Z"`},
+		"RudderStack's":    {`,"channel":"server","timestamp":"2026-01-01","originalTimestamp":1795223069458`, `"channel":"server","timestamp":"2026-01-01T00:00:00.000Z","originalTimestamp":"2026-01-01T00:00:00.000Z","receivedAt":"2026-11-21T12:00:00.000Z"`},
+		"its original":     {`,"channel":"web","timestamp":"yesterday","originalTimestamp":1795223069458`, `"channel":"web","timestamp":"2026-11-21T01:04:29.458Z","originalTimestamp":"2026-11-21T01:04:29.458Z","receivedAt":"2026-11-21T12:00:00.000Z"`},
 		"unreadable":       {`,"timestamp":"yesterday","sentAt":"2026-11-21T13:00:00Z"`, `"timestamp":"2026-11-21T12:00:00.000Z","sentAt":"2026-11-21T13:00:00.000Z","receivedAt":"2026-11-21T12:00:00.000Z"`},
 		"sentAt null":      {`,"timestamp":"2026-11-21T11:00:00Z","sentAt":null`, `"timestamp":"2026-11-21T11:00:00.000Z","originalTimestamp":"2026-11-21T11:00:00.000Z","receivedAt":"2026-11-21T12:00:00.000Z"`},
 		"beyond all years": {`,"timestamp":"0001-01-01T00:00:00Z","sentAt":"9999-01-01T00:00:00Z"`, `"timestamp":"2026-11-21T12:00:00.000Z","sentAt":"9999-01-01T00:00:00.000Z","originalTimestamp":"0001-01-01T00:00:00.000Z","receivedAt":"2026-11-21T12:00:00.000Z"`},

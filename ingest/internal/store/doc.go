@@ -1,13 +1,13 @@
-// Package store keeps events on the topic raw-events: what Put has returned nil
-// for is on all in-sync replicas, and what it has returned an error for may be
-// put again.
+// Package store keeps events on the topic raw-events, and calls that a tracking
+// plan blocks on dead-letters: what Put has returned nil for is on all in-sync
+// replicas, and what it has returned an error for may be put again.
 //
-//   - batch.go: the events of a request as records;
+//   - batch.go: the calls of a request as records;
 //   - store.go, wait.go: all records of a batch are handed to the client and
 //     waited for together;
 //   - room.go: how much may wait for the brokers at a time;
 //   - probe.go, link.go: whether the brokers answer, so that a request need not
-//     wait to find out.
+//     wait to find out; gone.go: which topics they have lost.
 //
 // What a Put that failed has left in the client's buffer may still be stored
 // later: events are stored at least once, and the messageId tells repetitions

@@ -131,28 +131,38 @@ func TestBrokerThatGoesAndComesBack(t *testing.T) {
 	})
 }
 
-// TestATopicThatIsDeletedIsMadeAnew has an operator delete raw-events.
+// TestATopicThatIsDeletedIsMadeAnew has an operator delete one of the topics. The
+// other one takes records all the while.
 func TestATopicThatIsDeletedIsMadeAnew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cluster := testkit.Virtual(t)
-		s := virtual(t, cluster.Options())
-		if err := s.Put(identities(t, 1)); err != nil {
-			t.Fatal(err)
-		}
-		request := kmsg.NewPtrDeleteTopicsRequest()
-		request.TopicNames = []string{schemas.TopicRawEvents}
-		topic := kmsg.NewDeleteTopicsRequestTopic()
-		topic.Topic = kmsg.StringPtr(schemas.TopicRawEvents)
-		request.Topics = append(request.Topics, topic)
-		if _, err := request.RequestWith(t.Context(), s.client); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Put(identities(t, 1)); err == nil {
-			t.Error("stored on a topic that is gone")
-		}
-		time.Sleep(time.Minute)
-		if err := s.Put(identities(t, 1)); err != nil {
-			t.Errorf("after a minute: %v\n%s", err, s.log)
-		}
-	})
+	for _, name := range []string{schemas.TopicRawEvents, schemas.TopicDeadLetters} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := testkit.Virtual(t)
+				s := virtual(t, cluster.Options())
+				if err := s.Put(mixed(t)); err != nil {
+					t.Fatal(err)
+				}
+				deleteTopic(t, s.client, name)
+				if err := s.Put(mixed(t)); err == nil {
+					t.Error("stored on a topic that is gone")
+				}
+				time.Sleep(time.Minute)
+				if err := s.Put(mixed(t)); err != nil {
+					t.Errorf("after a minute: %v\n%s", err, s.log)
+				}
+			})
+		})
+	}
+}
+
+func deleteTopic(t *testing.T, client *kgo.Client, name string) {
+	t.Helper()
+	request := kmsg.NewPtrDeleteTopicsRequest()
+	request.TopicNames = []string{name}
+	topic := kmsg.NewDeleteTopicsRequestTopic()
+	topic.Topic = new(name)
+	request.Topics = append(request.Topics, topic)
+	if _, err := request.RequestWith(t.Context(), client); err != nil {
+		t.Fatal(err)
+	}
 }

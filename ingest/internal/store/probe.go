@@ -21,14 +21,14 @@ const (
 	// patientTimeout is for probes while the brokers are lost anyway: a dial with
 	// TLS and SASL over a long way must be able to end.
 	patientTimeout = 3 * time.Second
-	// ensureTimeout is for the creation of the topic, once.
+	// ensureTimeout is for the creation of the topics, once.
 	ensureTimeout = 10 * time.Second
 	// sayEvery is how often a lasting outage is logged again.
 	sayEvery = 10 * time.Second
 )
 
-// Watch asks the brokers for signs of life until ctx ends, and creates raw-events
-// should it be missing: Ready and Put go by what it finds, so it has to run for
+// Watch asks the brokers for signs of life until ctx ends, and creates the topics
+// should they be missing: Ready and Put go by what it finds, so it has to run for
 // as long as they are called. It is called once.
 func (s *Store) Watch(ctx context.Context) {
 	p := prober{Store: s}
@@ -38,11 +38,11 @@ func (s *Store) Watch(ctx context.Context) {
 // prober is a store that is watched.
 type prober struct {
 	*Store
-	ensured bool      // raw-events was there
+	ensured bool      // the topics were there
 	said    time.Time // when the outage was logged last
 }
 
-// run probes until ctx ends. The link is up only once raw-events is there to be
+// run probes until ctx ends. The link is up only once the topics are there to be
 // written to.
 func (p *prober) run(ctx context.Context) {
 	tick := time.NewTicker(probeEvery)
@@ -69,10 +69,10 @@ func (p *prober) probe(ctx context.Context) error {
 	if err := anyAnswer(ctx, p.client, timeout); err != nil {
 		return err
 	}
-	if p.topicGone.Swap(false) {
+	if topics := p.gone.take(); len(topics) > 0 {
 		// Deleted, or the brokers have lost all: the client would go on asking for
-		// the topic's old id for ever.
-		p.client.PurgeTopicsFromProducing(schemas.TopicRawEvents)
+		// a topic's old id for ever.
+		p.client.PurgeTopicsFromProducing(topics...)
 		p.ensured = false
 	}
 	return p.ensure(ctx)
@@ -84,8 +84,8 @@ func (p *prober) ensure(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, ensureTimeout)
 	defer cancel()
-	if err := p.topics.Ensure(ctx, schemas.TopicRawEvents); err != nil {
-		return fmt.Errorf("ensure topic %s: %w", schemas.TopicRawEvents, err)
+	if err := p.topics.Ensure(ctx, schemas.TopicRawEvents, schemas.TopicDeadLetters); err != nil {
+		return fmt.Errorf("ensure topics %s and %s: %w", schemas.TopicRawEvents, schemas.TopicDeadLetters, err)
 	}
 	p.ensured = true
 	return nil

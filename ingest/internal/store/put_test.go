@@ -28,6 +28,31 @@ func TestARefusedWriteClaimsNothing(t *testing.T) {
 	s.stored(t, 3)
 }
 
+// TestBothTopicsAreWaitedFor has one topic refuse its part of a request: nothing
+// may be claimed, whichever it is.
+func TestBothTopicsAreWaitedFor(t *testing.T) {
+	for _, refusing := range []string{schemas.TopicRawEvents, schemas.TopicDeadLetters} {
+		t.Run(refusing, func(t *testing.T) {
+			s := watched(t, testkit.Brokers(t))
+			if err := s.Put(mixed(t)); err != nil {
+				t.Fatal(err)
+			}
+			s.stored(t, 1)
+			if dead := s.cluster.ReadAll(t, schemas.TopicDeadLetters, 1); string(dead[0].Key) != "u" {
+				t.Errorf("the dead letter has the key %q", dead[0].Key)
+			}
+			s = watched(t, testkit.Fake(t))
+			fault := s.cluster.Fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: refusing, Err: kerr.TopicAuthorizationFailed})
+			if err := s.Put(mixed(t)); !errors.Is(err, kerr.TopicAuthorizationFailed) || fault.Hits() != 1 {
+				t.Errorf("got %v after %d faults", err, fault.Hits())
+			}
+			if err := s.Put(mixed(t)); err != nil {
+				t.Errorf("the repetition: %v", err)
+			}
+		})
+	}
+}
+
 // TestOnePartitionFails fails a part of a batch: nothing may be claimed, and the
 // repetition stores the other part twice, under the same messageIds.
 func TestOnePartitionFails(t *testing.T) {

@@ -110,11 +110,45 @@ func events(t *testing.T, body string) decode.Events {
 	if err := d.Parse([]byte(body), ""); err != nil {
 		t.Fatal(err)
 	}
-	rejected, err := d.Accept(time.UnixMilli(0))
+	rejected, err := d.Accept(decode.Terms{ReceivedAt: time.UnixMilli(0)})
 	if err != nil || len(rejected) > 0 {
 		t.Fatal(rejected, err)
 	}
 	return d.Events()
+}
+
+// blockTracks are terms on which no track call is let through.
+var blockTracks = decode.Terms{
+	ReceivedAt: time.UnixMilli(0),
+	Review: func(c *decode.Call) *schemas.Violation {
+		if c.Type() != schemas.TypeTrack {
+			return nil
+		}
+		return &schemas.Violation{Message: fmt.Sprintf("blocked %s", c.Event())}
+	},
+}
+
+// reviewed takes in a batch on those terms.
+func reviewed(t *testing.T, body string) (decode.Events, decode.Blocked) {
+	t.Helper()
+	d := new(decode.Decoder)
+	if err := d.Parse([]byte(body), ""); err != nil {
+		t.Fatal(err)
+	}
+	rejected, err := d.Accept(blockTracks)
+	if err != nil || len(rejected) > 0 {
+		t.Fatal(rejected, err)
+	}
+	return d.Events(), d.Blocked()
+}
+
+// mixed is a batch of one call that is let through and one that is not.
+func mixed(t *testing.T) Batch {
+	t.Helper()
+	accepted, blocked := reviewed(t, `{"batch":[{"type":"page","userId":"u","messageId":"1"},{"type":"track","event":"e","userId":"u","messageId":"2"}]}`)
+	b := NewBatch("website", accepted)
+	b.AddBlocked("website", blocked, time.UnixMilli(0))
+	return b
 }
 
 // hold keeps the next produce request at the broker until release is called;

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
@@ -27,7 +25,7 @@ type Options struct {
 	Logger  *slog.Logger
 	Latency prometheus.Observer // seconds of each Put that got as far as the client
 	Kafka   []kgo.Opt           // what every client of the process shares
-	Topics  *kafka.Topics       // creates raw-events should it be missing
+	Topics  *kafka.Topics       // creates the topics should they be missing
 
 	Timeout    time.Duration // of a Put
 	Linger     time.Duration // how long a record waits for others to travel with it
@@ -45,9 +43,7 @@ type Store struct {
 	link    *link
 	timeout time.Duration
 	latency prometheus.Observer
-	// topicGone is set when the brokers no longer have raw-events as the client
-	// knows it, until the prober has looked after that.
-	topicGone atomic.Bool
+	gone    gone
 }
 
 // New returns a store that has not yet spoken to a broker; Watch makes it ready.
@@ -85,8 +81,8 @@ func producerOptions(opts *Options) []kgo.Opt {
 	}
 }
 
-// Ready returns nil while the brokers answer and raw-events exists: a batch put
-// now is taken. Otherwise it says what is missing, at once.
+// Ready returns nil while the brokers answer and the topics exist: a batch put now
+// is taken. Otherwise it says what is missing, at once.
 func (s *Store) Ready() error {
 	_, err := s.link.open()
 	return err
@@ -131,12 +127,4 @@ func (s *Store) Close(ctx context.Context) {
 		s.log.Warn("events left in the client are given up; their requests were answered 503", "error", err)
 	}
 	s.client.Close()
-}
-
-// failed notes what an error says of the brokers, whether or not anybody still
-// waits for the record.
-func (s *Store) failed(err error) {
-	if errors.Is(err, kerr.UnknownTopicID) || errors.Is(err, kerr.UnknownTopicOrPartition) {
-		s.topicGone.Store(true)
-	}
 }

@@ -19,9 +19,9 @@ type wait struct {
 // promise takes in the outcome of one record. The request's is known at the
 // first error or the last acknowledgement; its room is held until the client has
 // let go of all its records.
-func (w *wait) promise(_ *kgo.Record, err error) {
+func (w *wait) promise(r *kgo.Record, err error) {
 	if err != nil {
-		w.store.failed(err)
+		w.store.gone.note(r, err) // whether or not anybody still waits for it
 	}
 	w.left--
 	if w.left == 0 {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // TestWaitEndsOnce walks the orders in which outcomes may come.
@@ -23,7 +25,7 @@ func TestWaitEndsOnce(t *testing.T) {
 		s := new(Store)
 		w := &wait{store: s, records: 3, bytes: 9, left: 3, done: make(chan struct{})}
 		for i, outcome := range c.outcomes {
-			w.promise(nil, outcome)
+			w.promise(new(kgo.Record), outcome)
 			if got := isClosed(w.done); got != (i+1 >= c.known) {
 				t.Errorf("%s: known is %v after %d outcomes", name, got, i+1)
 			}

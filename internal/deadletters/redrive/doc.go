@@ -1,4 +1,5 @@
-// Package redrive sends dead letters to their destinations once more.
+// Package redrive sends dead letters to their destinations once more, and calls
+// that a tracking plan had blocked to raw-events, past the plan.
 //
 // A redriven event is a fresh one: same key, value, source, type and messageId,
 // origin replay, and nothing of the attempts that it failed in, so it gets a retry

@@ -75,7 +75,7 @@ func pack(l *deadletters.Letter, event *kgo.Record, now time.Time) (parcel, erro
 	if err != nil {
 		return parcel{}, err
 	}
-	fresh := &kgo.Record{Topic: schemas.DeliverTopic(l.Headers.Destination), Key: event.Key, Value: event.Value}
+	fresh := &kgo.Record{Topic: target(l.Headers.Destination), Key: event.Key, Value: event.Value}
 	kafka.SetHeaders(fresh, &schemas.Headers{
 		Source:       l.Headers.Source,
 		Type:         l.Headers.Type,

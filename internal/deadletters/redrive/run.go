@@ -131,7 +131,7 @@ func (r *run) topics() []string {
 	named := make(map[string]bool)
 	for k := range r.plan {
 		if k.verdict == send {
-			named[schemas.DeliverTopic(k.destination)] = true
+			named[target(k.destination)] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(named))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // verdict says what is done with a dead letter: sent, or left out and why. The
@@ -16,6 +17,7 @@ const (
 	redriven      verdict = "redriven before"
 	unreadable    verdict = "the headers can't be read"
 	noDestination verdict = "given up before it had a destination"
+	noSource      verdict = "the source is no longer in the workspace, or is switched off"
 	removed       verdict = "the destination is no longer in the workspace"
 	disabled      verdict = "the destination is switched off"
 	gone          verdict = "the value was left out and is gone from where it stood"
@@ -25,18 +27,44 @@ const (
 // judge decides on one dead letter. Those that were redriven are left out unless
 // that was before again.
 func judge(l *deadletters.Letter, again time.Time, ws *workspace.Snapshot) verdict {
-	dest, known := ws.Destination(l.Headers.Destination)
 	switch {
 	case l.Unreadable != nil:
 		return unreadable
 	case !l.RedrivenAt.IsZero() && !l.RedrivenAt.Before(again):
 		return redriven
-	case l.Headers.Destination == "":
-		return noDestination
+	case l.Headers.Destination != "":
+		return judgeDestination(l.Headers.Destination, ws)
+	case l.Headers.Reason == schemas.ReasonPlanViolation:
+		return judgeSource(l.Headers.Source, ws)
+	}
+	return noDestination
+}
+
+func judgeDestination(id string, ws *workspace.Snapshot) verdict {
+	switch destination, known := ws.Destination(id); {
 	case !known:
 		return removed
-	case !dest.Enabled:
+	case !destination.Enabled:
 		return disabled
 	}
 	return send
+}
+
+// judgeSource is for what never got as far as to have a destination. The router
+// gives it to nobody without its source.
+func judgeSource(id string, ws *workspace.Snapshot) verdict {
+	if source, known := ws.Source(id); !known || !source.Enabled {
+		return noSource
+	}
+	return send
+}
+
+// target is the topic that a dead letter of a destination is sent to. Without one
+// it is a call that a tracking plan had blocked: it begins where it would have
+// begun, and the router finds its destinations.
+func target(destination string) string {
+	if destination == "" {
+		return schemas.TopicRawEvents
+	}
+	return schemas.DeliverTopic(destination)
 }

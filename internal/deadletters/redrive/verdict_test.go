@@ -13,7 +13,8 @@ import (
 )
 
 func destinations() *workspace.Snapshot {
-	return workspace.NewSnapshot(nil, []workspace.Destination{{ID: "crm", Enabled: true}, {ID: "books", Enabled: true}, {ID: "off"}})
+	sources := []workspace.Source{{ID: "website", Enabled: true}, {ID: "off"}}
+	return workspace.NewSnapshot(sources, []workspace.Destination{{ID: "crm", Enabled: true}, {ID: "books", Enabled: true}, {ID: "off"}})
 }
 
 func TestJudge(t *testing.T) {
@@ -21,6 +22,9 @@ func TestJudge(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	at := func(destination string) deadletters.Letter {
 		return deadletters.Letter{Record: &kgo.Record{}, Headers: schemas.Headers{Destination: destination, Reason: schemas.ReasonStatus4xx}}
+	}
+	blocked := func(source string) deadletters.Letter {
+		return deadletters.Letter{Record: &kgo.Record{}, Headers: schemas.Headers{Source: source, Reason: schemas.ReasonPlanViolation}}
 	}
 	before := at("crm")
 	before.RedrivenAt = noon
@@ -40,6 +44,9 @@ func TestJudge(t *testing.T) {
 		"never routed":         {at(""), time.Time{}, noDestination},
 		"destination removed":  {at("gone"), time.Time{}, removed},
 		"destination disabled": {at("off"), time.Time{}, disabled},
+		"blocked by a plan":    {blocked("website"), time.Time{}, send},
+		"its source removed":   {blocked("gone"), time.Time{}, noSource},
+		"its source disabled":  {blocked("off"), time.Time{}, noSource},
 	} {
 		if got := judge(&c.letter, c.again, destinations()); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

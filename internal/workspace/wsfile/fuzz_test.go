@@ -17,6 +17,7 @@ func FuzzParse(f *testing.F) {
 		crm, "", "---\n", "sources: []\ndestinations: []\n", source("id: website\nwirteKey: wk"),
 		destination(connected + "endpoints:\n" + endpoints(6)), "a: &a [*a]\n", "a: *b\n", "{", "? [a]\n: b", "%YAML 1.2\n---\n", "- - - -", "sources: [", "\ufeff{}",
 		"sources: &x [{id: a, writeKey: {file: secrets/crm}}]\ndestinations: *x\n", "a: !!binary aGVsbG8=\n", "<<: {a: b}\n", "# \n#", "a: |\n  b\n c", "k: >-2\n    a\n  b",
+		planOf("action: block\nevents: {e: {properties: {'a b': {type: integer}}}}"), planOf("events: {'': {}}\npage: {properties: {\"\\t\": {type: date}}}"),
 	} {
 		f.Add(seed)
 	}

@@ -16,6 +16,27 @@ const crm = `sources:
     name: Website
     writeKey: wk_website
     enabled: true
+    trackingPlan:
+      action: block
+      events:
+        Order Completed:
+          properties:
+            order_id: {type: string, required: true}
+            total: {type: number, required: false}
+          additionalProperties: false
+        Signed Out: {}
+      additionalEvents: true
+      identify:
+        traits:
+          e-mail: {required: true}
+        additionalTraits: true
+      group:
+        traits: {}
+        additionalTraits: false
+      page:
+        properties: {url: {type: string}}
+      screen:
+        properties: {size: {type: integer}}
 destinations:
   - id: crm
     type: webhooks

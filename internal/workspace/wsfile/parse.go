@@ -69,13 +69,14 @@ func each[T any](v value, decode func(value) T) []T {
 }
 
 func (v value) source() workspace.Source {
-	o := v.object("a source", "id", "name", "writeKey", "enabled")
+	o := v.object("a source", "id", "name", "writeKey", "enabled", "trackingPlan")
 	id := o.need("id", rules.WantID).id(v.sources)
 	return workspace.Source{
 		ID:           id,
 		Name:         o.get("name").name(id),
 		WriteKeyHash: o.need("writeKey", wantText).writeKey(),
 		Enabled:      o.get("enabled").boolean(true),
+		Plan:         o.get("trackingPlan").trackingPlan(),
 	}
 }
 

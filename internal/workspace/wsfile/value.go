@@ -139,6 +139,12 @@ type entry struct{ key, value value }
 // entries returns the members of the mapping at the place, in order. Repeated
 // keys are reported: which of the two is meant is not ours to guess.
 func (v value) entries(want string) []entry {
+	return v.members(want, memberPath)
+}
+
+// members is entries with a function that puts a key behind the path of its
+// mapping, as problems may show it.
+func (v value) members(want string, join func(path, key string) string) []entry {
 	if !v.ofKind("a mapping", want) {
 		return nil
 	}
@@ -150,7 +156,7 @@ func (v value) entries(want string) []entry {
 		if !ok {
 			continue
 		}
-		path := strings.TrimPrefix(v.path+"."+safeKey(name), ".")
+		path := join(v.path, name)
 		if line := lines[name]; line > 0 {
 			v.found.add(Problem{Line: pair[0].Line, Path: path, Value: "repeated", Want: fmt.Sprintf("the key once; it is also on line %d", line)})
 			continue
@@ -160,6 +166,11 @@ func (v value) entries(want string) []entry {
 		entries = append(entries, entry{key, value{decoder: v.decoder, node: pair[1], path: path, hidden: v.hidden}})
 	}
 	return entries
+}
+
+// memberPath is the path of a member under a key that is one of ours.
+func memberPath(path, key string) string {
+	return strings.TrimPrefix(path+"."+safeKey(key), ".")
 }
 
 var plainKey = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,39}$`)

@@ -6,4 +6,9 @@
 // Write keys are kept as SHA-256 alone. Shared secrets and the values of static
 // headers are kept as they are, since deliveries need them: whoever can read
 // the topic can read them, so the topic has to be protected with ACLs.
+//
+// Records about single users share the topic: deletion requests, and who is
+// suppressed. They are handed on to [FollowerSettings.Regulations] and are no part
+// of a workspace, so no snapshot is made for them and no publisher is overtaken by
+// them.
 package wstopic

@@ -28,6 +28,9 @@ type FollowerSettings struct {
 	Registerer prometheus.Registerer
 	Kafka      []kgo.Opt       // what every client of the process shares
 	Live       *workspace.Live // where snapshots are put in force
+	// Regulations takes in what the topic says about single users, each record as
+	// soon as it was read. Nil: this process has no use for it.
+	Regulations Regulations
 }
 
 // Follower is the service that keeps a [Live] as the topic says. Nothing is put
@@ -71,14 +74,17 @@ func (f *Follower) Run(ctx context.Context) error {
 		return err
 	}
 	defer t.cl.Close()
+	t.regulations = f.set.Regulations
+	t.stale = true // an empty topic is a state too
 	if !f.start(ctx, t) {
 		return nil
 	}
-	for stale := true; ctx.Err() == nil; stale = f.poll(ctx, t) || stale {
-		if stale && t.settled() {
+	for ctx.Err() == nil {
+		if t.stale && t.settled() {
 			f.enforce(t)
-			stale = false
+			t.stale = false
 		}
+		f.poll(ctx, t)
 	}
 	return nil
 }
@@ -101,13 +107,11 @@ func (f *Follower) start(ctx context.Context, t *tail) bool {
 	}
 }
 
-// poll takes in what there is and tells whether there was anything.
-func (f *Follower) poll(ctx context.Context, t *tail) bool {
-	took, err := t.poll(ctx, f.observe)
-	if err != nil {
+// poll takes in what there is.
+func (f *Follower) poll(ctx context.Context, t *tail) {
+	if err := t.poll(ctx, f.observe); err != nil {
 		f.complain(ctx, err)
 	}
-	return took
 }
 
 func (f *Follower) observe(err error) {

@@ -36,7 +36,7 @@ func Read(ctx context.Context, opts []kgo.Opt) (State, error) {
 	for !t.settled() {
 		// Errors of the client are not final: it goes on by itself, and ctx
 		// bounds how long that may take.
-		_, err = t.poll(ctx, func(error) {})
+		err = t.poll(ctx, func(error) {})
 		if ctx.Err() != nil {
 			return State{}, fmt.Errorf("read %s to its end: %w", schemas.TopicWorkspace, errors.Join(context.Cause(ctx), err))
 		}

@@ -1,6 +1,7 @@
 package wstopic
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,23 @@ type tail struct {
 	idle *idleFetches
 	end  int64 // offset to reach; see start
 	next int64 // offset behind the last record seen
-	open bool  // the last record seen belongs to a transaction whose end was not
+	open bool  // the last record of the workspace belongs to a transaction whose end was not seen
+	by   int64 // the producer of that transaction
+
+	regulations Regulations // nil: their records are passed over
+	stale       bool        // a record of the workspace itself came since this was reset
+}
+
+// Regulations takes in the records about single users that share the topic, in
+// its order: deletion requests, and who is suppressed. There may be hundreds of
+// thousands of the latter, so they are no part of a snapshot.
+type Regulations interface {
+	Apply(key, value []byte) error
+}
+
+// aboutUsers tells whether a key is one of a record for [Regulations].
+func aboutUsers(key []byte) bool {
+	return bytes.HasPrefix(key, []byte("regulation")) || bytes.HasPrefix(key, []byte("suppression/"))
 }
 
 // newTail opens a client for reading. The caller closes t.cl.
@@ -103,9 +120,9 @@ func unlisted(err error) error {
 }
 
 // poll waits for records and takes them in; observe is called for each with nil
-// or with why it could not be read. The result tells whether there were any;
-// the error is what the client could not do and goes on trying.
-func (t *tail) poll(ctx context.Context, observe func(error)) (bool, error) {
+// or with why it could not be read. The error is what the client could not do
+// and goes on trying.
+func (t *tail) poll(ctx context.Context, observe func(error)) error {
 	// Cut short while something is awaited that may show in idle fetches.
 	wait := ctx
 	if !t.settled() {
@@ -121,17 +138,29 @@ func (t *tail) poll(ctx context.Context, observe func(error)) (bool, error) {
 	if len(records) > 0 {
 		t.idle.count.Store(0)
 	}
-	return len(records) > 0, pollError(fetches)
+	return pollError(fetches)
 }
 
 func (t *tail) take(r *kgo.Record, observe func(error)) {
 	t.next = r.Offset + 1
-	if r.Attrs.IsControl() {
-		t.open = false
-		return
+	switch {
+	case r.Attrs.IsControl():
+		// Regulations are written in transactions of their own, which may end in the
+		// midst of one of the workspace.
+		t.open = t.open && r.ProducerID != t.by
+	case !aboutUsers(r.Key):
+		t.open, t.by, t.stale = r.Attrs.IsTransactional(), r.ProducerID, true
+		observe(t.Apply(r))
+	case t.regulations != nil:
+		observe(t.regulate(r))
 	}
-	t.open = r.Attrs.IsTransactional()
-	observe(t.Apply(r))
+}
+
+func (t *tail) regulate(r *kgo.Record) error {
+	if err := t.regulations.Apply(r.Key, r.Value); err != nil {
+		return fmt.Errorf("decode %s[%d]@%d: %w", r.Topic, r.Partition, r.Offset, err)
+	}
+	return nil
 }
 
 // pollError returns the first error of a poll that is not its own timeout.

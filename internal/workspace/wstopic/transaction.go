@@ -20,13 +20,17 @@ const (
 	abandonAfter = 5 * time.Second
 	endTimeout   = 5 * time.Second
 
+	// gapTimeout is for reading what others wrote meanwhile.
+	gapTimeout = 2 * time.Second
+
 	readablePause = 10 * time.Millisecond
 )
 
-// commit writes records in one transaction if the first of them comes to stand
-// at an offset, and else returns errOvertaken. That comparison is what makes
-// publishing safe: whoever wrote since the state was read, also in a transaction
-// that is still open or was aborted, has moved the offset.
+// commit writes records in one transaction if nothing of a workspace stands
+// between an offset and the first of them, and else returns errOvertaken. That
+// comparison is what makes publishing safe: whoever wrote since the state was
+// read, also in a transaction that is still open or was aborted, has moved the
+// offset.
 func (p *Publisher) commit(ctx context.Context, records []*kgo.Record, at int64) error {
 	cl, err := kgo.NewClient(slices.Concat(p.Kafka, []kgo.Opt{
 		// An id of its own, so that no publisher fences another half-way.
@@ -47,7 +51,7 @@ func (p *Publisher) commit(ctx context.Context, records []*kgo.Record, at int64)
 		abort(ctx, cl)
 		return err
 	}
-	if records[0].Offset != at {
+	if p.overtaken(ctx, at, records[0].Offset) {
 		abort(ctx, cl)
 		return errOvertaken
 	}
@@ -59,6 +63,37 @@ func (p *Publisher) commit(ctx context.Context, records []*kgo.Record, at int64)
 	}
 	awaitReadable(ctx, cl, records[len(records)-1].Offset)
 	return nil
+}
+
+// overtaken tells whether anything of a workspace may stand between two offsets,
+// the second one excluded. Records about single users do not count: a large
+// deletion writes them many times a second, and nothing could be published
+// meanwhile. As a rule the offsets are the same and nothing is read.
+func (p *Publisher) overtaken(ctx context.Context, from, to int64) bool {
+	if from == to {
+		return false
+	}
+	cl, err := kgo.NewClient(slices.Concat(p.Kafka, []kgo.Opt{
+		kgo.FetchIsolationLevel(kgo.ReadUncommitted()),
+		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{schemas.TopicWorkspace: {partition: kgo.NewOffset().At(from)}}),
+	})...)
+	if err != nil {
+		return true
+	}
+	defer cl.Close()
+	ctx, cancel := context.WithTimeout(ctx, gapTimeout)
+	defer cancel()
+	for ctx.Err() == nil {
+		for _, r := range cl.PollFetches(ctx).Records() {
+			switch {
+			case r.Offset >= to:
+				return false
+			case !aboutUsers(r.Key):
+				return true
+			}
+		}
+	}
+	return true // not known
 }
 
 // awaitReadable returns when readers see what was committed: brokers answer a

@@ -52,6 +52,7 @@ func TestEventsThatCannotBeRead(t *testing.T) {
 		{anyType, "timestamp", `"2026-02-30T01:04:29.685Z"`, "timestamp"},
 		{anyType, "messageId", "", "messageId"},
 		{anyType, "messageId", `""`, "messageId"},
+		{anyType, "messageId", `"` + strings.Repeat("é", schemas.MaxMessageIDChars+1) + `"`, "messageId"},
 		{anyType, "userId", "", "anonymousId"},
 		{anyType, "userId", `""`, "anonymousId"},
 		{anyType, "userId", `7`, "userId"},

@@ -1,6 +1,9 @@
 package body
 
 import (
+	"strconv"
+	"unicode/utf8"
+
 	"github.com/anabranch/anabranch/internal/stablejson"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -19,6 +22,7 @@ const (
 	optionalID     rule = iota // a string; absent when it is empty
 	otherID                    // the same, but there must be it or a userId
 	required                   // a string that is not empty
+	bounded                    // the same, of at most schemas.MaxMessageIDChars characters
 	optionalText               // a string, where present
 	optionalObject             // an object, where present
 	object                     // an object, {} where absent
@@ -36,7 +40,7 @@ var (
 
 	userID      = member{"userId", fieldUserID, optionalID}
 	anonymousID = member{"anonymousId", fieldAnonymousID, otherID}
-	messageID   = member{"messageId", fieldMessageID, required}
+	messageID   = member{"messageId", fieldMessageID, bounded}
 	groupID     = member{"groupId", fieldGroupID, required}
 	deletedID   = member{"userId", fieldUserID, required}
 	// Both keys of an alias hold a space (spec.md, Webhook delivery bodies).
@@ -108,6 +112,8 @@ func (m *member) value(e *event) ([]byte, error) {
 		return m.id(value)
 	case required:
 		return m.required(value)
+	case bounded:
+		return m.bounded(value)
 	case optionalText:
 		return m.text(value)
 	case instant:
@@ -152,6 +158,17 @@ func (m *member) required(value []byte) ([]byte, error) {
 		return nil, errorAt(m.key, "a string that is not empty")
 	}
 	return text, err
+}
+
+func (m *member) bounded(value []byte) ([]byte, error) {
+	text, err := m.required(value)
+	if err != nil || len(text) <= schemas.MaxMessageIDChars {
+		return text, err
+	}
+	if id, _ := stablejson.Text(text); utf8.RuneCountInString(id) > schemas.MaxMessageIDChars {
+		return nil, errorAt(m.key, "at most "+strconv.Itoa(schemas.MaxMessageIDChars)+" characters")
+	}
+	return text, nil
 }
 
 func (m *member) text(value []byte) ([]byte, error) {

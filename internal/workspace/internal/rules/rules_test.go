@@ -1,8 +1,11 @@
 package rules
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/anabranch/anabranch/internal/workspace"
 )
 
 func TestRules(t *testing.T) {
@@ -30,6 +33,13 @@ func TestRules(t *testing.T) {
 				"https://h:0", "https://h:65536", "https://h:http", "https://bücher.example/", "https://h/ä", "https://h/?a b", "https://h/\r\nX: 1",
 				" https://h", "https://h\t", "http://h/%zz", "https://h/" + strings.Repeat("a", 2048),
 			},
+		},
+		"plan action":   {PlanAction, []string{"allow", "mark", "block"}, []string{"", "Block", "drop"}},
+		"property type": {PropertyType, []string{"string", "number", "integer", "boolean", "object", "array"}, []string{"", "String", "null", "date"}},
+		"planned name": {
+			PlannedName,
+			[]string{"e", "Order Completed", "$current_url", `a "quoted" one`, "Bücher", "购物", strings.Repeat("a", 256)},
+			[]string{"", "a\tb", "a\n", "\x00", "a\u00a0b", "a\u200bb", "\u2028", "\xff", strings.Repeat("a", 257)},
 		},
 		"header name": {
 			HeaderName,
@@ -62,5 +72,31 @@ func TestRules(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPlan reaches the bound from below, with names whose quotes count twice.
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	plan := func(events int) *workspace.TrackingPlan {
+		p := &workspace.TrackingPlan{Events: make(map[string]workspace.PlannedObject), Page: new(workspace.PlannedObject)}
+		for i := range events {
+			property := map[string]workspace.PlannedProperty{fmt.Sprintf(`"%08d`, i): {}}
+			p.Events[fmt.Sprintf(`\%08d`, i)] = workspace.PlannedObject{Properties: property}
+		}
+		return p
+	}
+	const each = eventBytes + propertyBytes + 2*10
+	if objection := Plan(plan(maxPlanBytes / each)); objection != "" {
+		t.Errorf("refused: expected %s", objection)
+	}
+	want := fmt.Sprintf("a plan of at most 900000 bytes, as it is stored; this one takes up to %d", (maxPlanBytes/each+1)*each)
+	if got := Plan(plan(maxPlanBytes/each + 1)); got != want {
+		t.Errorf("one event more: %q, want %q", got, want)
+	}
+	full := plan(maxPlanBytes / each)
+	full.Page.Properties = map[string]workspace.PlannedProperty{strings.Repeat("p", 256): {}}
+	if Plan(full) == "" {
+		t.Error("the properties of pages are not counted")
 	}
 }

@@ -3,7 +3,8 @@
 //
 // The topic holds one record per source and destination, in its partition 0:
 //
-//	source/website   {"name":"Website","writeKeySHA256":"d2a8…","enabled":true}
+//	source/website   {"name":"Website","writeKeySHA256":"d2a8…","enabled":true,
+//	                  "trackingPlan":{"action":"block","events":{"Signed Up":{"properties":{"plan":{"type":"string","required":true}}}}}}
 //	destination/crm  {"type":"webhooks","name":"CRM","sources":["website"],"enabled":true,
 //	                  "sharedSecret":"…","endpoints":[{"url":"https://…","headers":[{"name":"X-Team","value":"…"}]}]}
 //	workspace/applied {}

@@ -14,9 +14,10 @@ import (
 )
 
 type sourceRecord struct {
-	Name           string `json:"name"`
-	WriteKeySHA256 string `json:"writeKeySHA256"` // 64 hexadecimal digits
-	Enabled        bool   `json:"enabled"`
+	Name           string      `json:"name"`
+	WriteKeySHA256 string      `json:"writeKeySHA256"` // 64 hexadecimal digits
+	Enabled        bool        `json:"enabled"`
+	TrackingPlan   *planRecord `json:"trackingPlan,omitempty"`
 }
 
 type destinationRecord struct {
@@ -49,7 +50,7 @@ func encodeJSON(v any) ([]byte, error) {
 }
 
 func encodeSource(s workspace.Source) ([]byte, error) {
-	return encodeJSON(sourceRecord{s.Name, hex.EncodeToString(s.WriteKeyHash[:]), s.Enabled})
+	return encodeJSON(sourceRecord{s.Name, hex.EncodeToString(s.WriteKeyHash[:]), s.Enabled, planToRecord(s.Plan)})
 }
 
 func decodeSource(id string, text []byte) (workspace.Source, error) {
@@ -61,7 +62,11 @@ func decodeSource(id string, text []byte) (workspace.Source, error) {
 	if err != nil || len(hash) != sha256.Size {
 		return workspace.Source{}, errors.New("writeKeySHA256: expected 64 hexadecimal digits")
 	}
-	return workspace.Source{ID: id, Name: r.Name, WriteKeyHash: [sha256.Size]byte(hash), Enabled: r.Enabled}, nil
+	plan, err := r.TrackingPlan.plan()
+	if err != nil {
+		return workspace.Source{}, err
+	}
+	return workspace.Source{ID: id, Name: r.Name, WriteKeyHash: [sha256.Size]byte(hash), Enabled: r.Enabled, Plan: plan}, nil
 }
 
 func encodeDestination(d *workspace.Destination) ([]byte, error) {

@@ -27,7 +27,10 @@ func TestRecords(t *testing.T) {
 		got[string(r.Key)] = string(r.Value)
 	}
 	want := map[string]string{
-		"source/website": `{"name":"Website","writeKeySHA256":"db28e346fc0fde38fa0d308ed6af9301772d8bdee364a640fd5b01433955cccc","enabled":true}`,
+		"source/website": `{"name":"Website","writeKeySHA256":"db28e346fc0fde38fa0d308ed6af9301772d8bdee364a640fd5b01433955cccc","enabled":true,` +
+			`"trackingPlan":{"action":"block","events":{"Order Completed":{"properties":{"order_id":{"type":"string","required":true},"total":{"type":"number"}},"closed":true},` +
+			`"Signed Out":{}},"otherEvents":true,"identify":{"properties":{"e-mail":{"required":true}}},"group":{"closed":true},` +
+			`"page":{"properties":{"url":{"type":"string"}}},"screen":{"properties":{"size":{"type":"integer"}}}}}`,
 		"destination/crm": `{"type":"webhooks","name":"CRM","sources":["website"],"enabled":true,"sharedSecret":"` + wstest.Canary + `",` +
 			`"endpoints":[{"url":"https://crm.example.com/hooks/events","headers":[{"name":"X-Team","value":"growth"}]}]}`,
 	}
@@ -74,6 +77,12 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 		"no hash":            {"source/a", "{}", `"a": writeKeySHA256: expected 64 hexadecimal digits`},
 		"a long hash":        {"source/a", `{"writeKeySHA256":"` + strings.Repeat("0", 66) + `"}`, `"a": writeKeySHA256: expected 64 hexadecimal digits`},
 		"a key, not a hash":  {"source/a", `{"writeKeySHA256":"` + wstest.Canary + `"}`, `"a": writeKeySHA256: expected 64 hexadecimal digits`},
+		"a plan of later":    {"source/a", withPlan(`{"action":"sample"}`), `"a": trackingPlan.action: expected one of allow, mark, block`},
+		"an empty plan":      {"source/a", withPlan(`{}`), `"a": trackingPlan.action: expected one of allow, mark, block`},
+		"a list of events":   {"source/a", withPlan(`{"action":"mark","events":[]}`), `"a": trackingPlan.events: expected map[string]wsrecord.objectRecord`},
+		"an event, no name":  {"source/a", withPlan(`{"action":"mark","events":{"":{}}}`), `"a": trackingPlan.events: expected a name of printable characters, 1 to 256 bytes`},
+		"a type of later":    {"source/a", withPlan(`{"action":"mark","events":{"e":{"properties":{"p":{"type":"date"}}}}}`), `"a": trackingPlan.events: expected one of string, number, integer, boolean, object, array`},
+		"a trait, no name":   {"source/a", withPlan(`{"action":"mark","group":{"properties":{"a\nb":{}}}}`), `"a": trackingPlan.group: expected a name of printable characters, 1 to 256 bytes`},
 		"a secret number":    {"destination/a", `{"sharedSecret":4711}`, `"a": sharedSecret: expected string`},
 		"another type":       {"destination/a", `{"type":"slack"}`, `"a": type: expected webhooks`},
 		"no endpoints":       {"destination/a", `{"type":"webhooks"}`, `"a": endpoints: expected 1 to 5 endpoints`},
@@ -103,12 +112,24 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// withPlan is the record of a source with a tracking plan.
+func withPlan(plan string) string {
+	return `{"name":"A","writeKeySHA256":"` + strings.Repeat("0f", 32) + `","enabled":true,"trackingPlan":` + plan + `}`
+}
+
 func TestRecordsOfLaterVersions(t *testing.T) {
 	t.Parallel()
 	table := NewTable()
-	err := table.set("destination/a", []byte(`{"type":"webhooks","colour":"red","endpoints":[{"url":"http://h","weight":1}]}`))
-	if err != nil || len(table.destinations) != 1 {
-		t.Errorf("%v, %v", err, table.destinations)
+	for key, text := range map[string]string{
+		"destination/a": `{"type":"webhooks","colour":"red","endpoints":[{"url":"http://h","weight":1}]}`,
+		"source/a":      withPlan(`{"action":"mark","owner":"growth","alias":{},"page":{"properties":{"url":{"pattern":"^/","type":"string"}},"deprecated":true}}`),
+	} {
+		if err := table.set(key, []byte(text)); err != nil {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	if len(table.destinations) != 1 || table.sources["a"].Plan.Page.Properties["url"].Type != workspace.StringType {
+		t.Errorf("%+v", table)
 	}
 }
 
@@ -128,6 +149,8 @@ func TestTombstones(t *testing.T) {
 
 func FuzzRecord(f *testing.F) {
 	f.Add("source/a", []byte(`{"name":"A","writeKeySHA256":"`+strings.Repeat("0f", 32)+`","enabled":true}`))
+	f.Add("source/a", []byte(withPlan(`{"action":"block","events":{"e":{"properties":{"p":{"type":"integer","required":true}},"closed":true}},"otherEvents":true}`)))
+	f.Add("source/a", []byte(withPlan(`{"action":"mark","events":{},"identify":{},"group":null,"page":{"properties":{"\"":{}}}}`)))
 	f.Add("destination/a", []byte(`{"type":"webhooks","sources":["a"],"endpoints":[{"url":"http://u:p@h/?q","headers":[{"name":"X","value":"1"}]}]}`))
 	f.Add("destination/a", []byte(`{"type":"webhooks","endpoints":[{"url":"http://h","headers":[{"name":"Host","value":"1"}]}]}`))
 	f.Add(keyApplied, []byte(`{}`))

@@ -1,7 +1,9 @@
 package wsrecord
 
 import (
+	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"testing"
 
@@ -56,4 +58,47 @@ func TestTheLargestDestinationFitsIntoARecord(t *testing.T) {
 	if rules.URL(url+strings.Repeat("a", 2)) == "" || len(d.Endpoints) != workspace.MaxEndpoints {
 		t.Errorf("not the largest: a URL of %d bytes, %d endpoints", len(url), len(d.Endpoints))
 	}
+}
+
+// TestTheLargestPlanFitsIntoARecord fills a plan with what takes the most bytes
+// beside its names, and with what takes the most within them.
+func TestTheLargestPlanFitsIntoARecord(t *testing.T) {
+	t.Parallel()
+	for name, prefix := range map[string]string{"short names": "", "long names": strings.Repeat(`"`, 250)} {
+		most := sort.Search(1<<14, func(n int) bool { return rules.Plan(planOf(prefix, n+1)) != "" })
+		text := encoded(t, planOf(prefix, most))
+		if len(text) > 1_000_000 || len(text) < 800_000 {
+			t.Errorf("%s: %d bytes of a megabyte", name, len(text))
+		}
+		if _, err := decodeSource("a", text); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := decodeSource("a", encoded(t, planOf(prefix, most+1))); err == nil || !strings.Contains(err.Error(), "a plan of at most") {
+			t.Errorf("%s: one event too many is accepted: %v", name, err)
+		}
+	}
+}
+
+// planOf returns a plan of n events, each with one property, whose names begin
+// with a prefix.
+func planOf(prefix string, n int) *workspace.TrackingPlan {
+	plan := &workspace.TrackingPlan{Action: workspace.PlanBlock, Events: make(map[string]workspace.PlannedObject, n)}
+	for i := range n {
+		name := fmt.Sprintf("%s%06d", prefix, i)
+		plan.Events[name] = workspace.PlannedObject{
+			Properties: map[string]workspace.PlannedProperty{name: {Type: workspace.BooleanType, Required: true}},
+			Closed:     true,
+		}
+	}
+	return plan
+}
+
+// encoded returns the record of a source whose other fields are the largest.
+func encoded(t *testing.T, plan *workspace.TrackingPlan) []byte {
+	t.Helper()
+	text, err := encodeSource(workspace.Source{Name: longest(t, rules.Name, "", "\x01"), Plan: plan})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

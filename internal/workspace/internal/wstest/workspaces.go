@@ -15,7 +15,7 @@ const Canary = "canary-4f1d"
 // something in every field.
 func CRM() *workspace.Snapshot {
 	return workspace.NewSnapshot(
-		[]workspace.Source{{ID: "website", Name: "Website", WriteKeyHash: workspace.HashWriteKey("wk_website"), Enabled: true}},
+		[]workspace.Source{{ID: "website", Name: "Website", WriteKeyHash: workspace.HashWriteKey("wk_website"), Enabled: true, Plan: shopPlan()}},
 		[]workspace.Destination{{
 			ID: "crm", Type: workspace.TypeWebhooks, Name: "CRM", Sources: []string{"website"}, Enabled: true, SharedSecret: Canary,
 			Endpoints: []workspace.Endpoint{{
@@ -24,6 +24,25 @@ func CRM() *workspace.Snapshot {
 			}},
 		}},
 	)
+}
+
+// shopPlan returns a tracking plan that says something in every field.
+func shopPlan() *workspace.TrackingPlan {
+	return &workspace.TrackingPlan{
+		Action: workspace.PlanBlock,
+		Events: map[string]workspace.PlannedObject{
+			"Order Completed": {Properties: map[string]workspace.PlannedProperty{
+				"order_id": {Type: workspace.StringType, Required: true},
+				"total":    {Type: workspace.NumberType},
+			}, Closed: true},
+			"Signed Out": {},
+		},
+		OtherEvents: true,
+		Identify:    &workspace.PlannedObject{Properties: map[string]workspace.PlannedProperty{"e-mail": {Required: true}}},
+		Group:       &workspace.PlannedObject{Closed: true},
+		Page:        &workspace.PlannedObject{Properties: map[string]workspace.PlannedProperty{"url": {Type: workspace.StringType}}},
+		Screen:      &workspace.PlannedObject{Properties: map[string]workspace.PlannedProperty{"size": {Type: workspace.IntegerType}}},
+	}
 }
 
 // Secretive returns a workspace whose every secret is the canary.
@@ -73,31 +92,75 @@ func Lines(changes []workspace.Change) []string {
 // Random returns a small workspace out of few ids and values, so that two of
 // them have much in common.
 func Random(r *rand.Rand) *workspace.Snapshot {
-	pick := func(values ...string) string { return values[r.IntN(len(values))] }
 	sources := make([]workspace.Source, r.IntN(4))
 	for i := range sources {
 		id := "s" + strconv.Itoa(i)
-		sources[i] = workspace.Source{ID: id, Name: pick("A", "B"), WriteKeyHash: workspace.HashWriteKey(id + pick("1", "2")), Enabled: r.IntN(2) == 0}
+		sources[i] = workspace.Source{
+			ID: id, Name: pick(r, "A", "B"), WriteKeyHash: workspace.HashWriteKey(id + pick(r, "1", "2")), Enabled: r.IntN(2) == 0, Plan: RandomPlan(r),
+		}
 	}
 	destinations := make([]workspace.Destination, r.IntN(4))
 	for i := range destinations {
-		d := workspace.Destination{
-			ID: "d" + strconv.Itoa(i), Type: workspace.TypeWebhooks, Name: pick("A", "B"), Enabled: r.IntN(2) == 0,
-			SharedSecret: schemas.Secret(pick("", "s1", "s2")),
-		}
-		for _, source := range sources {
-			if r.IntN(2) == 0 {
-				d.Sources = append(d.Sources, source.ID)
-			}
-		}
-		for j := range 1 + r.IntN(workspace.MaxEndpoints) {
-			e := workspace.Endpoint{URL: "https://h" + strconv.Itoa(j) + ".example.com/" + pick("a", "b")}
-			for k := range r.IntN(3) {
-				e.Headers = append(e.Headers, workspace.Header{Name: "X-" + strconv.Itoa(k), Value: schemas.Secret(pick("1", "2"))})
-			}
-			d.Endpoints = append(d.Endpoints, e)
-		}
-		destinations[i] = d
+		destinations[i] = randomDestination(r, "d"+strconv.Itoa(i), sources)
 	}
 	return workspace.NewSnapshot(sources, destinations)
+}
+
+func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
+
+func randomDestination(r *rand.Rand, id string, sources []workspace.Source) workspace.Destination {
+	d := workspace.Destination{
+		ID: id, Type: workspace.TypeWebhooks, Name: pick(r, "A", "B"), Enabled: r.IntN(2) == 0,
+		SharedSecret: schemas.Secret(pick(r, "", "s1", "s2")),
+	}
+	for _, source := range sources {
+		if r.IntN(2) == 0 {
+			d.Sources = append(d.Sources, source.ID)
+		}
+	}
+	for j := range 1 + r.IntN(workspace.MaxEndpoints) {
+		e := workspace.Endpoint{URL: "https://h" + strconv.Itoa(j) + ".example.com/" + pick(r, "a", "b")}
+		for k := range r.IntN(3) {
+			e.Headers = append(e.Headers, workspace.Header{Name: "X-" + strconv.Itoa(k), Value: schemas.Secret(pick(r, "1", "2"))})
+		}
+		d.Endpoints = append(d.Endpoints, e)
+	}
+	return d
+}
+
+// RandomPlan returns a small tracking plan out of few names, or none.
+func RandomPlan(r *rand.Rand) *workspace.TrackingPlan {
+	if r.IntN(3) == 0 {
+		return nil
+	}
+	plan := &workspace.TrackingPlan{
+		Action: pick(r, workspace.PlanActions()...), OtherEvents: r.IntN(2) == 0,
+		Identify: randomObject(r), Group: randomObject(r), Page: randomObject(r), Screen: randomObject(r),
+	}
+	if r.IntN(2) == 0 {
+		plan.Events = make(map[string]workspace.PlannedObject)
+		for range r.IntN(3) {
+			plan.Events[pick(r, "Order Completed", `the "other"`, "e")] = workspace.PlannedObject{Closed: r.IntN(2) == 0, Properties: randomProperties(r)}
+		}
+	}
+	return plan
+}
+
+func randomObject(r *rand.Rand) *workspace.PlannedObject {
+	if r.IntN(2) == 0 {
+		return nil
+	}
+	return &workspace.PlannedObject{Closed: r.IntN(2) == 0, Properties: randomProperties(r)}
+}
+
+func randomProperties(r *rand.Rand) map[string]workspace.PlannedProperty {
+	var properties map[string]workspace.PlannedProperty
+	for range r.IntN(3) {
+		if properties == nil {
+			properties = make(map[string]workspace.PlannedProperty)
+		}
+		types := append(workspace.PropertyTypes(), workspace.AnyType)
+		properties[pick(r, "a", "b", "naïve")] = workspace.PlannedProperty{Type: pick(r, types...), Required: r.IntN(2) == 0}
+	}
+	return properties
 }

@@ -1,0 +1,89 @@
+package body
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+)
+
+// half is a client that sends half of a body and then nothing for a while.
+type half struct {
+	sent    io.Reader
+	arrived chan<- struct{}
+	goOn    <-chan struct{}
+}
+
+func (h half) Read(p []byte) (int, error) {
+	n, err := h.sent.Read(p)
+	if !errors.Is(err, io.EOF) {
+		return n, err
+	}
+	h.arrived <- struct{}{}
+	<-h.goOn
+	return 0, io.ErrUnexpectedEOF
+}
+
+func TestRoomOfAllBodies(t *testing.T) {
+	t.Parallel()
+	const large = 512_000
+	p := new(Pool)
+	arrived, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan error)
+	begin := func() {
+		go func() {
+			b := p.Get()
+			defer p.Put(b)
+			ended <- b.Receive(request(half{strings.NewReader(xs(large / 2)), arrived, goOn}, large), large)
+		}()
+	}
+	var refused int
+	for range 2 * room / large {
+		begin()
+		select {
+		case <-arrived:
+		case err := <-ended:
+			if !errors.Is(err, ErrNoRoom) {
+				t.Fatalf("got %v, want %v", err, ErrNoRoom)
+			}
+			refused++
+		}
+	}
+	if held := 2*room/large - refused; refused == 0 || held < room/large {
+		t.Errorf("%d large bodies in hand and %d refused", held, refused)
+	}
+	// One that is small has all it needs from the start.
+	small := p.Get()
+	if err := small.Receive(request(strings.NewReader(xs(1000)), 1000), large); err != nil {
+		t.Errorf("a small body beside them: %v", err)
+	}
+	p.Put(small)
+	close(goOn)
+	for range 2*room/large - refused {
+		if err := <-ended; !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("got %v, want %v", err, io.ErrUnexpectedEOF)
+		}
+	}
+	// The last of them has said how it ended, and not yet given back its room.
+	b := p.Get()
+	for b.Receive(request(strings.NewReader(xs(large)), large), large) != nil {
+	}
+	p.Put(b)
+	if left := p.taken.Load(); left < 0 || left > large {
+		t.Errorf("%d bytes of the room are taken when nothing is in hand", left)
+	}
+}
+
+func TestRoomIsGivenBack(t *testing.T) {
+	t.Parallel()
+	p := new(Pool)
+	for i := range 5 * room / 100_000 {
+		b := p.Get()
+		if err := b.Receive(request(strings.NewReader(xs(100_000)), 100_000), 512_000); err != nil {
+			t.Fatalf("body %d: %v", i, err)
+		}
+		p.Put(b)
+	}
+	if left := p.taken.Load(); left != 0 {
+		t.Errorf("%d bytes of the room are taken when nothing is in hand", left)
+	}
+}

@@ -1,0 +1,53 @@
+package regulate
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/anabranch/anabranch/internal/regulation"
+)
+
+type metrics struct {
+	requests      map[regulation.Type]prometheus.Counter
+	notifications prometheus.Counter
+	finished      prometheus.Counter
+	failed        prometheus.Counter
+	attempts      prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer, register *regulation.Register) *metrics {
+	factory := promauto.With(reg)
+	requests := factory.NewCounterVec(prometheus.CounterOpts{
+		Name: "anabranch_ingest_regulations_total",
+		Help: "Regulations that this process was asked for and has stored, by type.",
+	}, []string{"type"})
+	ended := factory.NewCounterVec(prometheus.CounterOpts{
+		Name: "anabranch_ingest_regulations_ended_total",
+		Help: "Regulations with notifications that this process has brought to an end, by status.",
+	}, []string{"status"})
+	m := &metrics{
+		requests: make(map[regulation.Type]prometheus.Counter),
+		notifications: factory.NewCounter(prometheus.CounterOpts{
+			Name: "anabranch_ingest_deletions_total",
+			Help: "Deletion notifications that this process has written to raw-events, one for each user and affected source.",
+		}),
+		finished: ended.WithLabelValues(string(regulation.Finished)),
+		failed:   ended.WithLabelValues(string(regulation.Failed)),
+		attempts: factory.NewCounter(prometheus.CounterOpts{
+			Name: "anabranch_ingest_regulation_attempts_failed_total",
+			Help: "Attempts to carry a regulation out that came to nothing and are made again.",
+		}),
+	}
+	for _, t := range regulation.Types() {
+		m.requests[t] = requests.WithLabelValues(string(t))
+	}
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "anabranch_ingest_suppressed_users",
+		Help: "Users whose calls are dropped.",
+	}, func() float64 { return float64(register.Suppressed.Len()) })
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "anabranch_ingest_regulations_unfinished",
+		Help: "Regulations that are neither finished nor failed, on all processes.",
+	}, func() float64 { return float64(len(register.Unfinished())) })
+	return m
+}

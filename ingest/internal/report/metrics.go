@@ -1,0 +1,124 @@
+package report
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/anabranch/anabranch/ingest/internal/answer"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// metrics are the stage's. An event is accepted when its request has been
+// answered 200, that is, when it is stored.
+type metrics struct {
+	accepted    prometheus.Counter
+	rejected    prometheus.Counter
+	blocked     prometheus.Counter
+	suppressed  prometheus.Counter
+	rejections  *prometheus.CounterVec
+	unavailable prometheus.Counter
+	throttled   prometheus.Counter
+	unreadable  prometheus.Counter
+	skewed      prometheus.Counter
+	requests    map[int]prometheus.Counter // by status
+	violations  *prometheus.CounterVec
+	shed        prometheus.Counter
+	latency     prometheus.Histogram
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	events := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "anabranch_ingest_events_total",
+		Help: "Events by result: accepted (stored, and answered 200), rejected (they break a rule; a request refused as a whole counts as one), blocked (by a tracking plan: dead letters, and answered 200), suppressed (of a suppressed user: dropped, and answered 200).",
+	}, []string{"result"})
+	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "anabranch_ingest_requests_total",
+		Help: "Requests by the status of their answer.",
+	}, []string{"code"})
+	m := &metrics{
+		accepted:   events.WithLabelValues("accepted"),
+		rejected:   events.WithLabelValues("rejected"),
+		suppressed: events.WithLabelValues("suppressed"),
+		blocked:    events.WithLabelValues("blocked"),
+		rejections: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "anabranch_ingest_rejected_total",
+			Help: "Rejected events by the code of the rule that they break.",
+		}, []string{"code"}),
+		unavailable: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "anabranch_ingest_unavailable_total",
+			Help: "Events that were answered 503 because the brokers did not acknowledge them; clients send them again.",
+		}),
+		throttled: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "anabranch_ingest_throttled_total",
+			Help: "Events that were answered 429 because their source has sent more than INGEST_RATE_PER_SOURCE; clients send them again.",
+		}),
+		skewed: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "anabranch_ingest_skewed_clocks_total",
+			Help: "Events sent by a clock that is wrong by more than an hour; their time stamps are corrected by the difference.",
+		}),
+		unreadable: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "anabranch_ingest_unreadable_timestamps_total",
+			Help: "Time stamps of accepted or rejected events that could not be read, and counted as absent.",
+		}),
+		violations: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "anabranch_ingest_plan_violations_total",
+			Help: "Events that violate the tracking plan of their source, by what became of them: allow and mark are accepted, block is blocked.",
+		}, []string{"source", "action"}),
+		shed: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "anabranch_ingest_connections_shed_total",
+			Help: "Connections that were closed to make room for others, see INGEST_MAX_CONNECTIONS.",
+		}),
+		requests: make(map[int]prometheus.Counter),
+		latency: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "anabranch_ingest_produce_seconds",
+			Help:    "Time from handing a request's events to the client until the brokers had acknowledged them, or it was given up.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16),
+		}),
+	}
+	reg.MustRegister(events, m.rejections, m.unavailable, m.throttled, m.unreadable, m.skewed, m.violations, m.shed, requests, m.latency)
+	for _, code := range schemas.Codes() {
+		m.rejections.WithLabelValues(string(code))
+	}
+	for _, status := range answer.Statuses() {
+		m.requests[status] = requests.WithLabelValues(strconv.Itoa(status))
+	}
+	return m
+}
+
+// count counts one request. The events of a 503 and of a 429 come again: what
+// else is to be said of them is counted then.
+func (m *metrics) count(o *Outcome) {
+	m.requests[o.Status()].Inc()
+	switch o.Status() {
+	case http.StatusServiceUnavailable:
+		m.unavailable.Add(float64(o.Accepted + o.Blocked))
+		return
+	case http.StatusTooManyRequests:
+		m.throttled.Add(float64(o.Accepted + o.Blocked))
+		return
+	}
+	m.unreadable.Add(float64(o.Unreadable))
+	m.skewed.Add(float64(o.Skew.Calls))
+	for i := range o.Rejected {
+		m.reject(o.Rejected[i].Code)
+	}
+	switch {
+	case o.Problem == nil:
+		if o.Violating > 0 {
+			m.violations.WithLabelValues(o.Source, string(o.Action)).Add(float64(o.Violating))
+		}
+		m.accepted.Add(float64(o.Accepted))
+		m.blocked.Add(float64(o.Blocked))
+		m.suppressed.Add(float64(o.Suppressed))
+	case len(o.Rejected) == 0 && slices.Contains(schemas.Codes(), o.Problem.Code):
+		m.reject(o.Problem.Code)
+	}
+}
+
+func (m *metrics) reject(code schemas.Code) {
+	m.rejected.Inc()
+	m.rejections.WithLabelValues(string(code)).Inc()
+}

@@ -1,0 +1,74 @@
+package report
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/anabranch/anabranch/ingest/internal/answer"
+	"github.com/anabranch/anabranch/ingest/internal/decode"
+	"github.com/anabranch/anabranch/ingest/internal/timestamp"
+	"github.com/anabranch/anabranch/internal/workspace"
+)
+
+// Outcome is what became of one request. Its zero value is one of which nothing
+// is known yet, and which has asked for nothing.
+type Outcome struct {
+	Client   netip.Addr       // the zero Addr when not known
+	Source   string           // id; empty when not known
+	Problem  *answer.Problem  // nil when it is answered 200
+	Rejected []decode.Refusal // calls refused
+
+	// Counts of calls. Unless Problem is nil those of the first three are neither
+	// stored nor dropped: the client sends them again, or they break a rule
+	// together.
+	Accepted   int
+	Blocked    int // to dead-letters, by a tracking plan
+	Suppressed int // left out
+	Violating  int // a tracking plan, those that are blocked included
+
+	Action     workspace.PlanAction // of the tracking plan; "" when there is none
+	Unreadable int                  // time stamps
+	Skew       timestamp.Skew       // of the clock that sent the calls
+	Proxied    bool                 // Client seems to be a proxy's, and is stored as a visitor's
+}
+
+// Status returns that of the answer.
+func (o *Outcome) Status() int {
+	if o.Problem == nil {
+		return http.StatusOK
+	}
+	return o.Problem.Status
+}
+
+// Reporter counts and logs. It may be used by many goroutines.
+type Reporter struct {
+	metrics  *metrics
+	refusals refusals
+	notices  notices
+}
+
+// New returns a reporter with all its series at zero.
+func New(reg prometheus.Registerer, log *slog.Logger) *Reporter {
+	return &Reporter{metrics: newMetrics(reg), refusals: refusals{log: log}, notices: notices{log: log}}
+}
+
+// Request reports a request that was answered at a time.
+func (r *Reporter) Request(ctx context.Context, now time.Time, o *Outcome) {
+	r.metrics.count(o)
+	r.refusals.write(ctx, now, o)
+	r.notices.write(ctx, now, o)
+}
+
+// Preflight reports a request that asks what may be sent.
+func (r *Reporter) Preflight() { r.metrics.requests[http.StatusNoContent].Inc() }
+
+// Shed reports a connection that was closed to make room for another.
+func (r *Reporter) Shed() { r.metrics.shed.Inc() }
+
+// Latency observes the seconds that events wait for the brokers.
+func (r *Reporter) Latency() prometheus.Observer { return r.metrics.latency }

@@ -1,0 +1,23 @@
+// Package regulation keeps what is asked for about single users: that their data
+// be deleted, and that nothing more be taken in of them (protocol, "Deletion
+// requests"). Each request is a regulation; its state lives in the topic
+// `workspace`, so that every process sees it and it outlives them all:
+//
+//	suppression/<hash>             {}     the user's calls are dropped
+//	regulation-subjects/<id>-<n>   {"subjects":["u1","u2"]}
+//	regulation/<id>                {"type":"SUPPRESS_WITH_DELETE","status":"RUNNING",…}
+//	regulation-run/<id>            {"token":"…"}
+//
+// A record without value removes what its key names. Suppressed users are known
+// by a hash alone. The ids of users to delete are needed until the last
+// notification of them is written, and are removed then.
+//
+//	regulation, record   what a regulation is, and its records
+//	register, suppressed the state in memory, as the topic says
+//	ledger, run          the transactions that change the topic
+//
+// A [Register] is filled by whoever follows the topic, record by record in the
+// topic's order. A [Ledger] writes. It never changes the register: what is in
+// force is what came back from the topic, in the one order that all processes
+// see.
+package regulation

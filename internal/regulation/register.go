@@ -1,0 +1,229 @@
+package regulation
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// Register is the state of all regulations as far as the topic was read. It is
+// made by NewRegister; all methods may be called at the same time, but Apply by
+// one follower alone.
+type Register struct {
+	Suppressed Suppressed
+
+	mu      sync.Mutex
+	entries map[string]*entry
+	changed chan struct{} // closed by the next change of a regulation
+}
+
+// entry is what is known of one regulation.
+type entry struct {
+	Regulation
+
+	stored bool // its own record was read; the others stand before it
+	parts  map[int][]string
+	token  string
+}
+
+// NewRegister returns the state of an empty topic.
+func NewRegister() *Register {
+	return &Register{entries: make(map[string]*entry), changed: make(chan struct{})}
+}
+
+// Apply takes in one record of the topic. One that can't be read is an error and
+// changes nothing. The error quotes nothing of the value.
+func (g *Register) Apply(key, value []byte) error {
+	kind, id, _ := strings.Cut(string(key), "/")
+	if kind == kindSuppression {
+		hash, ok := parseHash(id)
+		if !ok {
+			return fmt.Errorf("key %.80q: expected %s/<32 hexadecimal digits>", key, kindSuppression)
+		}
+		g.Suppressed.set(hash, value != nil)
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.apply(kind, id, value); err != nil {
+		return fmt.Errorf("key %.80q: %w", key, err)
+	}
+	close(g.changed)
+	g.changed = make(chan struct{})
+	return nil
+}
+
+func (g *Register) apply(kind, id string, value []byte) error {
+	n := 0
+	ok := schemas.ValidID(id)
+	if kind == kindSubjects {
+		id, n, ok = splitPart(id)
+	}
+	if !ok {
+		return errors.New("expected <kind>/<id>")
+	}
+	switch kind {
+	case kindRegulation:
+		return g.setRegulation(id, value)
+	case kindSubjects:
+		return g.setPart(id, n, value)
+	case kindRun:
+		return g.setRun(id, value)
+	}
+	return fmt.Errorf("expected one of the kinds %s, %s, %s, %s", kindRegulation, kindSubjects, kindRun, kindSuppression)
+}
+
+func (g *Register) setRegulation(id string, value []byte) error {
+	if value == nil {
+		delete(g.entries, id)
+		return nil
+	}
+	r, err := decodeRegulation(id, value)
+	if err != nil {
+		return err
+	}
+	e := g.entry(id)
+	e.Regulation, e.stored = r, true
+	if r.Status.Final() {
+		e.parts, e.token = nil, ""
+	}
+	return nil
+}
+
+func (g *Register) setPart(id string, n int, value []byte) error {
+	if value == nil {
+		g.removing(id, func(e *entry) { delete(e.parts, n) })
+		return nil
+	}
+	var r subjectsRecord
+	if json.Unmarshal(value, &r) != nil {
+		return errNotJSON
+	}
+	e := g.entry(id)
+	if e.parts == nil {
+		e.parts = make(map[int][]string)
+	}
+	e.parts[n] = r.Subjects
+	return nil
+}
+
+func (g *Register) setRun(id string, value []byte) error {
+	if value == nil {
+		g.removing(id, func(e *entry) { e.token = "" })
+		return nil
+	}
+	var r runRecord
+	if json.Unmarshal(value, &r) != nil {
+		return errNotJSON
+	}
+	g.entry(id).token = r.Token
+	return nil
+}
+
+func (g *Register) entry(id string) *entry {
+	if g.entries[id] == nil {
+		g.entries[id] = new(entry)
+	}
+	return g.entries[id]
+}
+
+// removing does not make an entry of which there is nothing to remove.
+func (g *Register) removing(id string, remove func(*entry)) {
+	if e := g.entries[id]; e != nil {
+		remove(e)
+	}
+}
+
+// Get returns a regulation; false for one that the topic does not know.
+func (g *Register) Get(id string) (Regulation, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	e := g.entries[id]
+	if e == nil || !e.stored {
+		return Regulation{}, false
+	}
+	return e.Regulation, true
+}
+
+// Work is what is left to do of a regulation.
+type Work struct {
+	Regulation
+
+	Token    string   // of the run that has it now; empty when none ever had
+	Complete bool     // the ids of all its users are there
+	Users    []string // their ids, in their order; not to be changed
+	parts    []int    // of the records that hold them
+}
+
+// Work returns what is left to do of one regulation; false when that is nothing,
+// or nothing is known of it.
+func (g *Register) Work(id string) (Work, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	e := g.entries[id]
+	if e == nil || !e.unfinished() {
+		return Work{}, false
+	}
+	w := Work{Regulation: e.Regulation, Token: e.token, parts: slices.Sorted(maps.Keys(e.parts))}
+	for _, n := range w.parts {
+		w.Users = append(w.Users, e.parts[n]...)
+	}
+	w.Complete = len(w.Users) == w.Subjects
+	return w, true
+}
+
+// token returns that of the run that has a regulation now.
+func (g *Register) token(id string) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if e := g.entries[id]; e != nil {
+		return e.token
+	}
+	return ""
+}
+
+// Progress tells how far an unfinished regulation has come: as long as it stays
+// the same nobody is getting on with it.
+type Progress struct {
+	ID       string
+	Status   Status
+	Notified int
+	Token    string
+}
+
+// Unfinished returns all unfinished regulations, the oldest first.
+func (g *Register) Unfinished() []Progress {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var left []*entry
+	for _, e := range g.entries {
+		if e.unfinished() {
+			left = append(left, e)
+		}
+	}
+	slices.SortFunc(left, func(a, b *entry) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	all := make([]Progress, len(left))
+	for i, e := range left {
+		all[i] = Progress{e.ID, e.Status, e.Notified, e.token}
+	}
+	return all
+}
+
+func (e *entry) unfinished() bool { return e.stored && !e.Status.Final() }
+
+// Changed returns a channel that is closed by the next change of a regulation.
+// Take it before looking.
+func (g *Register) Changed() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.changed
+}

@@ -1,0 +1,123 @@
+package regulation
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+func apply(t *testing.T, g *Register, records ...*kgo.Record) {
+	t.Helper()
+	for _, r := range records {
+		if err := g.Apply(r.Key, r.Value); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func state(t *testing.T, r Regulation) *kgo.Record {
+	t.Helper()
+	record, err := r.record()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record
+}
+
+func claim(t *testing.T, id, token string) *kgo.Record {
+	t.Helper()
+	record, err := newRecord(kindRun, id, runRecord{token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record
+}
+
+// TestALife follows a register through all that becomes of one regulation.
+func TestALife(t *testing.T) {
+	t.Parallel()
+	g := NewRegister()
+	r := New(DeleteOnly, 2, noon)
+	r.ID = "a"
+	records, err := creation(&r, []string{"u1", "u2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply(t, g, records...)
+	unfinished := func(want ...Progress) {
+		t.Helper()
+		if diff := cmp.Diff(append([]Progress{}, want...), g.Unfinished()); diff != "" {
+			t.Errorf("unfinished (-want +got):\n%s", diff)
+		}
+	}
+	unfinished(Progress{"a", Initialized, 0, ""})
+
+	apply(t, g, claim(t, "a", "one"))
+	unfinished(Progress{"a", Initialized, 0, "one"})
+	if g.token("a") != "one" || g.token("b") != "" {
+		t.Errorf("tokens %q, %q", g.token("a"), g.token("b"))
+	}
+
+	r.Status, r.Notified, r.Sources = Running, 1, []string{"website"}
+	apply(t, g, state(t, r))
+	unfinished(Progress{"a", Running, 1, "one"})
+
+	r = r.End(Finished, "", noon.Add(time.Second))
+	apply(t, g, state(t, r))
+	unfinished()
+	if _, ok := g.Work("a"); ok {
+		t.Error("a finished regulation has work")
+	}
+	apply(t, g, removal("a", []int{0})...)
+	if got, ok := g.Get("a"); !ok || !got.FinishedAt.Equal(noon.Add(time.Second)) {
+		t.Errorf("got %+v, %v", got, ok)
+	}
+	record, _ := newRecord(kindRegulation, "a", nil)
+	apply(t, g, record)
+	if _, ok := g.Get("a"); ok || len(g.entries) != 0 {
+		t.Error("a removed regulation is still there")
+	}
+}
+
+// TestRemovalLeavesNothing: what a compacted topic has left of an old regulation
+// takes no memory.
+func TestRemovalLeavesNothing(t *testing.T) {
+	t.Parallel()
+	g := NewRegister()
+	apply(t, g, removal("a", []int{0, 1, 2})...)
+	if len(g.entries) != 0 {
+		t.Errorf("%d entries", len(g.entries))
+	}
+}
+
+func TestWorkThatMissesUsers(t *testing.T) {
+	t.Parallel()
+	g := NewRegister()
+	r := New(DeleteOnly, 2, noon)
+	apply(t, g, state(t, r))
+	if work, ok := g.Work(r.ID); !ok || work.Complete {
+		t.Errorf("got %+v, %v", work, ok)
+	}
+}
+
+func TestUnfinishedOldestFirst(t *testing.T) {
+	t.Parallel()
+	g := NewRegister()
+	for _, c := range []struct {
+		id    string
+		after time.Duration
+	}{{"c", 2 * time.Second}, {"b", time.Second}, {"a", 2 * time.Second}} {
+		r := New(DeleteOnly, 1, noon.Add(c.after))
+		r.ID = c.id
+		apply(t, g, state(t, r))
+	}
+	var ids []string
+	for _, p := range g.Unfinished() {
+		ids = append(ids, p.ID)
+	}
+	if diff := cmp.Diff([]string{"b", "a", "c"}, ids); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+}
