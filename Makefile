@@ -23,7 +23,7 @@ build: ## Build .bin/anabranch
 run: build ## Run every stage in one process, with the example workspace
 	$(BIN)/anabranch run
 
-.PHONY: test test-kafka test-redpanda bench fuzz
+.PHONY: test test-kafka test-redpanda bench bench-client fuzz
 test: ## Run the tests on the in-process broker
 	go test $(PKG)
 
@@ -37,6 +37,9 @@ test-redpanda: ## Run the same tests on Redpanda in Docker
 
 bench: ## Run the benchmarks (BENCH=regexp PKG=./router)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
+
+bench-client: ## Compare the Go client with the official one
+	cd analytics/internal/compare && go test -bench . -benchtime 30000x -count 5
 
 fuzz: ## Run each fuzz target for FUZZTIME (20s)
 	scripts/fuzz.sh $(FUZZTIME) $(PKG)
@@ -52,6 +55,11 @@ storm-short: ## The rows of it that prove something within a minute
 storm-kafka: ## The fault bench on a real Apache Kafka
 	$(KAFKA) with go run ./internal/storm -broker-pid $(CURDIR)/.kafka/$${KAFKA_PORT:-19092}/pid $(STORM)
 
+# SDK passes options on: make sdk-test SDK="-only go3,python"
+.PHONY: sdk-test
+sdk-test: ## Have the official SDKs speak to it, and look at what arrives
+	go run ./internal/sdktest $(SDK)
+
 .PHONY: check format format-diff fix-diff vet lint race tidy-diff
 check: format-diff fix-diff vet lint race tidy-diff ## Run all that a change must pass
 
@@ -66,6 +74,7 @@ fix-diff:
 
 vet:
 	go vet ./...
+	cd analytics/internal/compare && go vet ./...
 
 lint: $(GOLANGCI)
 	$(GOLANGCI) run

@@ -1,0 +1,6 @@
+// Package compare measures the client of package analytics beside the current
+// official Go client of the same protocol. It is a module of its own, so that
+// nobody who builds Anabranch or imports package analytics gets the other one.
+//
+//	cd analytics/internal/compare && go test -bench . -benchtime 50000x -count 5
+package compare

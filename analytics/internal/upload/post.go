@@ -1,0 +1,126 @@
+package upload
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/anabranch/anabranch/analytics/internal/queue"
+	"github.com/anabranch/anabranch/analytics/internal/retry"
+)
+
+const (
+	// maxAnswer bounds what is read of an answer: as much as a list of 2,500
+	// rejected messages takes.
+	maxAnswer = 1 << 20
+	// maxQuote bounds what an error repeats of an answer.
+	maxQuote = 300
+)
+
+// Uploader posts batches to one URL. Its fields are not changed once it is in
+// use; it is safe for concurrent use.
+type Uploader struct {
+	URL       string
+	WriteKey  string
+	UserAgent string
+	Context   []byte // of each batch, a JSON object
+	Client    *http.Client
+	Timeout   time.Duration // of an attempt, up to the end of its answer
+}
+
+// Post makes one attempt.
+func (u *Uploader) Post(ctx context.Context, id string, messages []*queue.Message) Answer {
+	ctx, cancel := context.WithTimeout(ctx, u.Timeout)
+	defer cancel()
+	body := render(u.Context, messages, id, time.Now())
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.URL, bytes.NewReader(body))
+	if err != nil {
+		return Answer{Verdict: Refused, Err: fmt.Errorf("create request: %w", err)}
+	}
+	request.Header.Set("User-Agent", u.UserAgent)
+	request.Header.Set("Content-Type", "application/json")
+	request.SetBasicAuth(u.WriteKey, "")
+	response, err := u.Client.Do(request)
+	if err != nil {
+		return Answer{Verdict: Again, Err: fmt.Errorf("send batch: %w", withoutURL(err))}
+	}
+	defer func() { _ = response.Body.Close() }()
+	return read(response)
+}
+
+// withoutURL leaves out the URL, which the error of a client quotes, with its
+// query and what else the user has put into it.
+func withoutURL(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+func read(response *http.Response) Answer {
+	text, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // the status has decided, whatever becomes of the body
+	if r := response.Request; r != nil && r.Method != http.MethodPost {
+		// A client that follows redirects has asked for something else.
+		return Answer{Verdict: Refused, Err: &Refusal{Status: response.StatusCode, Message: "answer to a redirected request"}}
+	}
+	if v := verdict(response.StatusCode); v != Taken {
+		return Answer{Verdict: v, Err: refusal(response.StatusCode, text), After: retry.After(response.Header, time.Now())}
+	}
+	return Answer{Verdict: Taken, Rejected: rejected(response.StatusCode, text)}
+}
+
+// refusal reads the body that every answer but success has (protocol, 1). A proxy
+// may have written another.
+func refusal(status int, text []byte) *Refusal {
+	var body struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(text, &body) != nil {
+		return &Refusal{Status: status}
+	}
+	return &Refusal{Status: status, Code: quote(body.Code), Message: quote(body.Message)}
+}
+
+var success = []byte(`{"success":true}`)
+
+// rejected reads the list of messages that were refused alone (protocol, 7).
+func rejected(status int, text []byte) map[int]*Refusal {
+	if bytes.Equal(text, success) {
+		return nil
+	}
+	var body struct {
+		Rejected []struct {
+			Index   *int   `json:"index"`
+			Code    string `json:"code"`
+			Message string `json:"message"`
+		} `json:"rejected"`
+	}
+	if json.Unmarshal(text, &body) != nil {
+		return nil
+	}
+	var list map[int]*Refusal
+	for _, r := range body.Rejected {
+		if r.Index == nil {
+			continue
+		}
+		if list == nil {
+			list = make(map[int]*Refusal)
+		}
+		list[*r.Index] = &Refusal{Status: status, Code: quote(r.Code), Message: quote(r.Message)}
+	}
+	return list
+}
+
+func quote(s string) string {
+	if len(s) > maxQuote {
+		return s[:maxQuote] + "…"
+	}
+	return s
+}

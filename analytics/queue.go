@@ -1,0 +1,134 @@
+package analytics
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/anabranch/anabranch/analytics/internal/dispatch"
+	"github.com/anabranch/anabranch/analytics/internal/queue"
+)
+
+// Enqueue queues a call of any kind. The context bounds how long it waits when the
+// queue is full under [Block]; it has no effect otherwise, nor on the sending.
+//
+// The error is a [*MissingFieldError], a [*TooLargeError] or an [*EncodeError] when
+// the message can't be sent, [ErrQueueFull] when there is no room for it, [ErrClosed]
+// after Close, and an [*OptionError] when a field of the client can't be used. The message
+// is not queued then; nothing else is affected.
+func (c *Client) Enqueue(ctx context.Context, call Call) error {
+	if absent(call) {
+		return &MissingFieldError{Field: "message"}
+	}
+	if err := c.start(); err != nil { //nolint:contextcheck // the client outlives the call that starts it
+		return err
+	}
+	m, err := call.message()
+	if err != nil {
+		return err
+	}
+	return c.dispatcher.Put(ctx, m)
+}
+
+// Flush has everything that was queued before it leave now, and waits until the
+// server has decided on each message or ctx ends; the error is then the context's
+// cause. When it returns nil the callback has been called for all of them.
+func (c *Client) Flush(ctx context.Context) error {
+	if err := c.start(); err != nil { //nolint:contextcheck // the client outlives the call that starts it
+		return err
+	}
+	if err := c.dispatcher.Flush(ctx); err != nil {
+		return fmt.Errorf("flush analytics client: %w", err)
+	}
+	return nil
+}
+
+// Close is [Client.CloseContext] with a deadline of 30 seconds ([WithCloseTimeout]).
+// The error of messages that were not sent is an [*UnsentError], which has them.
+func (c *Client) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), c.closeTimeout)
+	defer cancel()
+	_, err := c.CloseContext(ctx)
+	return err
+}
+
+// CloseContext ends the client. From now on every call returns [ErrClosed], also
+// one that waits for room; what is queued is sent, and sent again as often as it
+// takes, until ctx ends. Then the requests under way are cut and the messages that
+// were not sent are returned, in the order of the calls, together with an
+// [*UnsentError]. Nothing of the client runs when it returns, unless a callback
+// or a RoundTripper of the user's does not come back within a second.
+//
+// Only the first call closes. Any other waits until that one has, or its own context ends, and
+// returns [ErrClosed].
+func (c *Client) CloseContext(ctx context.Context) ([]Unsent, error) {
+	if err := c.start(); err != nil { //nolint:contextcheck // the client outlives the call that starts it
+		return nil, nil //nolint:nilerr // no call was ever let in, and each was told why
+	}
+	messages, err := c.dispatcher.Close(ctx)
+	if errors.Is(err, dispatch.ErrClosed) {
+		return nil, ErrClosed
+	}
+	c.release()
+	if len(messages) == 0 {
+		return nil, nil
+	}
+	unsent := make([]Unsent, len(messages))
+	for i, m := range messages {
+		unsent[i] = Unsent{MessageID: m.ID, Type: m.Type, JSON: m.JSON}
+	}
+	return unsent, &UnsentError{Messages: unsent, Err: err}
+}
+
+// Unsent is a message that was not sent before the client was closed. It may be kept
+// and given to [Client.Enqueue] of another client, also by another process: it
+// keeps its messageId and its time.
+//
+// If a request with it was under way it may have arrived all the same.
+type Unsent struct {
+	MessageID string          `json:"messageId"`
+	Type      string          `json:"type"` // "track", …
+	JSON      json.RawMessage `json:"json"` // as it would have been sent
+}
+
+// message checks what may come from a file.
+func (u Unsent) message() (*queue.Message, error) {
+	if len(u.JSON) > maxMessageBytes {
+		return nil, &TooLargeError{Call: u.Type, What: "message", Limit: maxMessageBytes, Unit: "bytes"}
+	}
+	var ids struct {
+		Type        string `json:"type"`
+		MessageID   string `json:"messageId"`
+		UserID      string `json:"userId"`
+		AnonymousID string `json:"anonymousId"`
+	}
+	if err := json.Unmarshal(u.JSON, &ids); err != nil {
+		return nil, &EncodeError{Call: u.Type, Path: "JSON", Err: err}
+	}
+	c := call{userID: ids.UserID, anonymousID: ids.AnonymousID}
+	switch {
+	case ids.Type == "":
+		return nil, &MissingFieldError{Call: u.Type, Field: "type"}
+	case ids.MessageID == "":
+		return nil, &MissingFieldError{Call: u.Type, Field: "messageId"}
+	case c.user() == "":
+		return nil, &MissingFieldError{Call: u.Type, Field: "anonymousId or userId"}
+	}
+	return &queue.Message{ID: ids.MessageID, Type: ids.Type, User: c.user(), JSON: bytes.Clone(u.JSON)}, nil
+}
+
+// UnsentError is the error of a Close that ended before everything was sent.
+type UnsentError struct {
+	Messages []Unsent
+	Err      error // ErrUnsent, with the error of the last attempt if there was one
+}
+
+// Error says how many messages were not sent, and why.
+func (e *UnsentError) Error() string {
+	return fmt.Sprintf("close analytics client: %d messages: %v", len(e.Messages), e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *UnsentError) Unwrap() error { return e.Err }
