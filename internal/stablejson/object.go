@@ -14,7 +14,7 @@ type Object struct {
 	members []member
 	// places finds members by key once there are more than a few. It is nil
 	// until asked for and after members moved.
-	places map[string]int
+	places table
 }
 
 // Parse makes o the object that text is, with nothing but white space around
@@ -140,10 +140,12 @@ func (o *Object) insert(m member) {
 
 // push adds a member whose key is new behind all others.
 func (o *Object) push(m member) {
-	if o.places != nil {
-		o.places[string(m.key(o.buf))] = len(o.members)
-	}
 	o.members = append(o.members, m)
+	if !o.places.holds(len(o.members)) {
+		o.places = nil
+		return
+	}
+	o.places.add(o.buf, o.members, len(o.members)-1)
 }
 
 // find returns the place of the member under key, -1 for none.
@@ -171,13 +173,7 @@ func (o *Object) findStable(key []byte) int {
 
 func (o *Object) findPlace(key []byte) int {
 	if o.places == nil {
-		o.places = make(map[string]int, len(o.members))
-		for i := range o.members {
-			o.places[string(o.members[i].key(o.buf))] = i
-		}
+		o.places = tableOf(o.buf, o.members)
 	}
-	if place, ok := o.places[string(key)]; ok {
-		return place
-	}
-	return -1
+	return o.places.find(o.buf, o.members, key)
 }

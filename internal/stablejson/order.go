@@ -1,7 +1,6 @@
 package stablejson
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"math"
@@ -62,8 +61,8 @@ func fingerprint(key []byte) uint32 {
 	return uint32(((head*odd ^ tail) + uint64(len(key))) * odd >> 32)
 }
 
-// few is up to how many members are searched one by one. Beyond, searches sort
-// or hash, so that an object of many thousand keys costs no more than its share.
+// few is up to how many members are searched one by one. Beyond, searches use a
+// table, so that an object of many thousand keys costs no more than its share.
 const few = 32
 
 // arranged reports whether members stand in stable order, each key once.
@@ -100,7 +99,7 @@ func ranked(members []member) bool {
 // holds reports whether one of members has the key of m.
 func holds(text []byte, members []member, m *member) bool {
 	for i := range members {
-		if compareKeys(text, &members[i], m) == 0 {
+		if members[i].print == m.print && string(members[i].key(text)) == string(m.key(text)) {
 			return true
 		}
 	}
@@ -112,50 +111,26 @@ func holds(text []byte, members []member, m *member) bool {
 // memory and returns the part that is left.
 func arrange(text []byte, members []member) []member {
 	const dropped = 0 // no member ends there
-	places := sortedByKey(text, members)
-	for first, next := 0, 1; next < len(places); next++ {
-		kept, later := &members[places[first]], &members[places[next]]
-		if compareKeys(text, kept, later) != 0 {
-			first = next
-			continue
+	seen := newTable(len(members))
+	for i := range members {
+		if first, again := seen.add(text, members, i); again {
+			members[first] = members[i]
+			members[i].end = dropped
 		}
-		*kept = *later
-		later.end = dropped
 	}
 	members = slices.DeleteFunc(members, func(m member) bool { return m.end == dropped })
 	slices.SortStableFunc(members, func(a, b member) int { return cmp.Compare(a.rank, b.rank) })
 	return members
 }
 
-// sortedByKey returns the places of members in an order that brings equal keys
-// together, earlier ones first.
-func sortedByKey(text []byte, members []member) []int {
-	places := make([]int, len(members))
-	for i := range places {
-		places[i] = i
-	}
-	slices.SortFunc(places, func(a, b int) int {
-		return cmp.Or(compareKeys(text, &members[a], &members[b]), cmp.Compare(a, b))
-	})
-	return places
-}
-
 func hasDuplicates(text []byte, members []member) bool {
-	places := sortedByKey(text, members)
-	for i := 1; i < len(places); i++ {
-		if compareKeys(text, &members[places[i-1]], &members[places[i]]) == 0 {
+	seen := newTable(len(members))
+	for i := range members {
+		if _, again := seen.add(text, members, i); again {
 			return true
 		}
 	}
 	return false
-}
-
-// compareKeys is some total order of keys, mostly decided by fingerprints.
-func compareKeys(text []byte, a, b *member) int {
-	if order := cmp.Compare(a.print, b.print); order != 0 {
-		return order
-	}
-	return bytes.Compare(a.key(text), b.key(text))
 }
 
 // rewrite puts members in the given order in the place of what stands behind
