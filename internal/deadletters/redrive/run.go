@@ -20,9 +20,13 @@ import (
 type Settings struct {
 	Log       *deadletters.Log
 	Workspace *workspace.Snapshot
-	Out       io.Writer // what was done, at the end
-	Err       io.Writer // progress
-	Terminal  bool      // Err is a terminal: progress stays on its line
+	// Suppressed tells the users of whom nothing may be sent any more but that they
+	// are to be deleted. Nil: nobody is suppressed.
+	Suppressed func(userID []byte) bool
+
+	Out      io.Writer // what was done, at the end
+	Err      io.Writer // progress
+	Terminal bool      // Err is a terminal: progress stays on its line
 
 	Selection deadletters.Selection
 	Rate      int  // events a second, 1 to MaxRate
@@ -108,7 +112,7 @@ func (r *run) look(ctx context.Context) (*deadletters.View, error) {
 
 // inspect decides on a dead letter and returns the record that holds its event.
 func (r *run) inspect(ctx context.Context, l *deadletters.Letter) (verdict, *kgo.Record, error) {
-	if v := judge(l, r.Again, r.Workspace); v != send {
+	if v := r.judge(l); v != send {
 		return v, nil, nil
 	}
 	event, err := r.Log.Event(ctx, l)

@@ -136,3 +136,21 @@ func limit(t *testing.T, cluster *testkit.Cluster, topic, bytes string) {
 		t.Fatal(err)
 	}
 }
+
+// Nothing is sent of a user who is suppressed, but that the user is to be deleted.
+func TestSuppressedUsersStay(t *testing.T) {
+	t.Parallel()
+	p := newPlant(t, testkit.Brokers(t), 0)
+	deletion, call := dltest.Headers(0, "crm", schemas.ReasonStatus4xx), dltest.Headers(1, "crm", schemas.ReasonStatus4xx)
+	deletion.Type = schemas.TypeDelete
+	p.Die(t, call)
+	p.Die(t, deletion)
+	set := p.settings()
+	set.Suppressed = func(userID []byte) bool {
+		return string(userID) == string(dltest.Event(call).Key) || string(userID) == string(dltest.Event(deletion).Key)
+	}
+	expect(t, p.run(set), "redriven 1 of 2 dead letters", string(suppressed))
+	if sent := p.delivered(1, 1)[0]; string(sent.Key) != string(dltest.Event(deletion).Key) {
+		t.Errorf("sent the event of %s, want the deletion", sent.Key)
+	}
+}

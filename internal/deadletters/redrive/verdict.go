@@ -20,11 +20,24 @@ const (
 	noSource      verdict = "the source is no longer in the workspace, or is switched off"
 	removed       verdict = "the destination is no longer in the workspace"
 	disabled      verdict = "the destination is switched off"
+	suppressed    verdict = "the user is suppressed"
 	gone          verdict = "the value was left out and is gone from where it stood"
 	tooLarge      verdict = "the brokers refuse the event as too large"
 )
 
-// judge decides on one dead letter. Those that were redriven are left out unless
+// judge decides on one dead letter of the run.
+func (r *run) judge(l *deadletters.Letter) verdict {
+	if v := judge(l, r.Again, r.Workspace); v != send {
+		return v
+	}
+	// The key is the user's id (or an anonymous one, which nobody is suppressed by).
+	if r.Suppressed != nil && l.Headers.Type != schemas.TypeDelete && r.Suppressed(l.Record.Key) {
+		return suppressed
+	}
+	return send
+}
+
+// judge decides on one dead letter, whoever its user is. Those that were redriven are left out unless
 // that was before again.
 func judge(l *deadletters.Letter, again time.Time, ws *workspace.Snapshot) verdict {
 	switch {

@@ -23,11 +23,16 @@ type State struct {
 // Read returns the present state. A topic that does not exist yet says nothing,
 // and neither do records that can't be read; a [Follower] reports those. opts
 // are what every client of the process shares.
-func Read(ctx context.Context, opts []kgo.Opt) (State, error) {
+func Read(ctx context.Context, opts []kgo.Opt) (State, error) { return ReadWith(ctx, opts, nil) }
+
+// ReadWith is Read, and hands over what the topic says about single users on the
+// way.
+func ReadWith(ctx context.Context, opts []kgo.Opt, users Regulations) (State, error) {
 	t, err := newTail(opts)
 	if err != nil {
 		return State{}, err
 	}
+	t.regulations = users
 	defer t.cl.Close()
 	err = t.start(ctx)
 	if err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) {
