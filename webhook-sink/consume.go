@@ -20,9 +20,9 @@ const maxPoll = 1000
 // until ctx ends (nil) or fetching has become pointless.
 func (s *session) consume(ctx context.Context) error {
 	for ctx.Err() == nil {
-		fetches := s.client.PollRecords(s.gate.enter(ctx), maxPoll)
+		fetches := s.client.PollRecords(s.gate.Enter(ctx), maxPoll)
 		fetches.EachPartition(s.take)
-		s.gate.leave()
+		s.gate.Leave()
 		if err := s.fetchError(ctx, fetches); err != nil {
 			return err
 		}

@@ -10,18 +10,22 @@
 //
 // # Rooms
 //
-// The engine is in packages below this one, none of which knows a Kafka client;
-// this package is what joins it to the brokers.
+// The engine is in packages below this one, none of which knows a Kafka client but
+// group and subscription; this package is what joins it to the brokers.
 //
 //	dispatch        what waits, what is in flight, what starts next
 //	  lanes         the order of each key
 //	  offsets       how far a partition is finished
 //	  pace          how fast the backlog of a destination that is back may return
+//	  quota         how much one destination may have beside all others
+//	group           watermarks to the broker and back, and how a rebalance waits
+//	subscription    which topics are consumed
 //	work            one record from its attempt to its end
+//	account         how each record ended: series and log
+//	  seldom        which of many like lines a log gets
 //	schedule        what becomes of an event: when and where it waits, when it is given up
 //	attempt         one attempt at one destination: a POST to each of its endpoints
 //	  breaker       which endpoints are down
-//	  seldom        which of many like lines a log gets
 //	  body          what is sent
 //	  post          one POST, its verdict, its signature
 //	    http1       HTTP/1.1 on a socket
@@ -32,19 +36,17 @@
 //
 //	sink, session         the stage, and one membership in the group
 //	config, settings      what an operator and the process may set
-//	subscribe             which topics are consumed
-//	consume, gate         the fetch loop, and how a rebalance waits for it
-//	group, share          partitions come and go
-//	commit, resume        watermarks to the broker, and back
-//	account, metrics      how each record ended
+//	subscribe             topics that are consumed later
+//	consume               the fetch loop
+//	rebalance, share      partitions come and go
 //	write                 retry records and dead letters
 //
 // # Locks
 //
 // The dispatcher's mutex is the only one of the hot path. Under it the client is
 // called to pause and resume, and goroutines are started; nothing is waited for.
-// A commit holds the session's committing mutex while it waits for the broker,
-// and takes the dispatcher's inside. The gate's mutex is taken alone. Each
-// breaker has one of its own, taken alone, and only while its endpoint fails; so
-// have the look-ups of names and the lists of idle connections, and seldom.Log.
+// A commit holds its member's mutex while it waits for the broker, and takes the
+// dispatcher's inside. The gate's mutex is taken alone. Each breaker has one of its
+// own, taken alone, and only while its endpoint fails; so have the look-ups of names
+// and the lists of idle connections, and seldom.Log.
 package webhooksink

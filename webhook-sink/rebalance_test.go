@@ -2,22 +2,17 @@ package webhooksink
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
-	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
-	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 	"github.com/anabranch/anabranch/webhook-sink/internal/usual"
 )
 
@@ -220,46 +215,5 @@ func TestACommitDoesNotWaitForAJoin(t *testing.T) {
 		testkit.Until(t, func() bool { return distinct(l.all()) == 2*n }, "the third member to deliver the rest")
 		third.end()
 		l.once(t, ids("e", 2*n))
-	})
-}
-
-// TestACommitThatWasOvertakenByALossIsNotSent: the watermarks were read, and
-// before they could be sent the partition was lost and came back.
-func TestACommitThatWasOvertakenByALossIsNotSent(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		sink, err := New(testConfig(), Settings{
-			Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-			Workspace: p.live, Kafka: p.cluster.Options(), Topics: p.topics,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		sub, err := sink.subscribe(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := newSession(ctx, sink, sub)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ended := make(chan error)
-		go func() { ended <- s.run(ctx, p.live.Changed()) }()
-		p.members(1)
-		one := map[string][]int32{"deliver.crm": {0}}
-		s.dispatcher.Forget(one)
-		s.dispatcher.Assign(one, nil)
-		stale := dispatch.Watermark{Place: dispatch.Place{Topic: "deliver.crm", Num: 0}, At: kgo.EpochOffset{Offset: 7}}
-		if err := s.send(ctx, s.member(), []dispatch.Watermark{stale}); !errors.Is(err, errLost) {
-			t.Errorf("send = %v, expected the commit to be held back", err)
-		}
-		if got := p.committed(0); got != 0 {
-			t.Errorf("committed %d, expected nothing", got)
-		}
-		cancel()
-		<-ended
 	})
 }

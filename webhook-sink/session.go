@@ -3,16 +3,17 @@ package webhooksink
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
+	"github.com/anabranch/anabranch/webhook-sink/internal/group"
+	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
+	"github.com/anabranch/anabranch/webhook-sink/internal/subscription"
 	"github.com/anabranch/anabranch/webhook-sink/internal/usual"
+	"github.com/anabranch/anabranch/webhook-sink/internal/work"
 )
 
 // session is one membership in the group: the client, what it has fetched, and
@@ -22,8 +23,9 @@ type session struct {
 
 	client     *kgo.Client
 	dispatcher *dispatch.Dispatcher
-	gate       gate
-	sub        *subscription
+	member     *group.Member
+	gate       group.Gate
+	sub        *subscription.Subscription
 
 	reassigned chan struct{} // partitions have come or gone since it was last received
 
@@ -32,14 +34,11 @@ type session struct {
 	cut context.CancelFunc
 	// end ends the client, whatever it is waiting for.
 	end context.CancelFunc
-
-	committing sync.Mutex
-	bare       bool // commits carry no metadata, since the brokers do not take as much
 }
 
-func newSession(ctx context.Context, sink *Sink, sub *subscription) (*session, error) {
+func newSession(ctx context.Context, sink *Sink, sub *subscription.Subscription) (*session, error) {
 	s := &session{Sink: sink, sub: sub, reassigned: make(chan struct{}, 1)}
-	work, cut := context.WithCancel(context.WithoutCancel(ctx))
+	working, cut := context.WithCancel(context.WithoutCancel(ctx))
 	s.cut = cut
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	s.end = end
@@ -52,15 +51,33 @@ func newSession(ctx context.Context, sink *Sink, sub *subscription) (*session, e
 	s.client = client
 	worker := s.newWorker()
 	s.dispatcher = dispatch.New(dispatch.Options{
-		Limits:    dispatch.Limits{Each: s.cfg.MaxInFlight, Total: s.cfg.MaxInFlightTotal, First: usual.FirstInFlight},
+		Limits:    quota.Limits{Each: s.cfg.MaxInFlight, Total: s.cfg.MaxInFlightTotal, First: usual.FirstInFlight},
 		Shortest:  s.cfg.RetryDelays[0],
 		FetchWait: fetchMaxWait,
 		Flow:      flowOf(client),
-		Gauges:    dispatch.Gauges{InFlight: s.metrics.inFlight, Queued: s.metrics.queued, Due: s.metrics.due, Lateness: s.metrics.lateness},
-		Start:     func(j *dispatch.Job) { s.workers.Go(func() { worker.Work(work, j) }) },
+		Gauges:    s.account.Gauges(),
+		Start:     func(j *dispatch.Job) { s.workers.Go(func() { worker.Work(working, j) }) },
 	})
 	worker.Done = s.dispatcher.Done
+	s.member = &group.Member{
+		Client: client, Group: Group, InstanceID: s.set.InstanceID,
+		Dispatcher: s.dispatcher, Every: s.commitEvery,
+		Count: s.account.Committed, Logger: s.log,
+	}
 	return s, nil
+}
+
+// newWorker returns the worker of a session, which wants only its Done.
+func (s *session) newWorker() *work.Worker {
+	return &work.Worker{
+		Schedule:    s.schedule,
+		Workspace:   s.set.Workspace.Load,
+		Attempt:     s.attempt,
+		Write:       s.write,
+		Account:     s.account.Ended,
+		WriteFailed: s.account.WriteFailed,
+		Logger:      s.log,
+	}
 }
 
 func flowOf(client *kgo.Client) dispatch.Flow {
@@ -79,10 +96,10 @@ func flowOf(client *kgo.Client) dispatch.Flow {
 // and what the callbacks use is in place now.
 func (s *session) run(ctx context.Context, changed <-chan struct{}) error {
 	ctx, cancel := context.WithCancel(ctx)
-	s.client.AddConsumeTopics(slices.Sorted(maps.Keys(s.sub.consumed))...)
+	s.client.AddConsumeTopics(s.sub.Topics()...)
 	var own sync.WaitGroup
 	own.Go(func() { s.follow(ctx, changed) })
-	own.Go(func() { s.commitLoop(ctx) })
+	own.Go(func() { s.member.CommitLoop(ctx) })
 	err := s.consume(ctx)
 	cancel()
 	s.stop(context.WithoutCancel(ctx), &own)
@@ -105,31 +122,10 @@ func (s *session) stop(ctx context.Context, own *sync.WaitGroup) {
 	s.workers.Wait()
 	own.Wait()
 	timed, cancel := context.WithTimeout(ctx, leaveTime)
-	s.commitLast(timed, nil)
+	s.member.CommitLast(timed, nil)
 	cancel()
-	s.leave(ctx)
-}
-
-// leave leaves the group and closes the client. A join under way would hold up
-// both until its end; then the group is told without the client's help, so that it
-// does not wait for our session to end. A static member stays, as its like does.
-func (s *session) leave(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, leaveTime)
-	defer cancel()
-	by := s.member()
-	patient, impatient := context.WithTimeout(ctx, leaveTime/2)
-	defer impatient()
-	if err := s.client.LeaveGroupContext(patient); err != nil && s.set.InstanceID == "" {
-		req := kmsg.NewPtrLeaveGroupRequest()
-		req.Group, req.MemberID = Group, by.id
-		m := kmsg.NewLeaveGroupRequestMember()
-		m.MemberID = by.id
-		req.Members = append(req.Members, m)
-		if _, err := req.RequestWith(ctx, s.client); err != nil {
-			s.log.Warn("left the group without its consent", "error", err)
-		}
-	}
-	s.end() // or Close would wait for the join
+	s.member.Leave(ctx, leaveTime)
+	s.end() // or Close would wait for a join
 	s.client.Close()
 }
 

@@ -10,11 +10,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
-	"github.com/twmb/franz-go/pkg/kversion"
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/webhook-sink/internal/group"
 )
 
 // Settings are what the process gives the sink.
@@ -68,16 +67,6 @@ const (
 	producerLinger = 5 * time.Millisecond
 )
 
-// offsetCommitVersion is the last that names topics by name, and not by an id that
-// has to be looked up.
-const offsetCommitVersion = 9
-
-func versions() *kversion.Versions {
-	v := kversion.Stable()
-	v.SetMaxKeyVersion(kmsg.OffsetCommit.Int16(), offsetCommitVersion)
-	return v
-}
-
 // options are those of the sink's one client.
 func (s *session) options() []kgo.Opt {
 	opts := append(slices.Clone(s.set.Kafka),
@@ -90,7 +79,7 @@ func (s *session) options() []kgo.Opt {
 		kgo.RebalanceTimeout(rebalanceTimeout),
 		kgo.HeartbeatInterval(heartbeatInterval),
 		kgo.DisableAutoCommit(),
-		kgo.MaxVersions(versions()),
+		kgo.MaxVersions(group.Versions()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		// The library's reset goes back one minute; what lies before would be lost.
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),

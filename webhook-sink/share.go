@@ -1,22 +1,12 @@
 package webhooksink
 
-import (
-	"context"
-
-	"github.com/anabranch/anabranch/schemas"
-)
+import "context"
 
 // reshare tells the dispatcher which part of the group's retries is ours. A
 // receiver that comes back gets its backlog from all members, which know nothing
 // of one another; each holds itself to its part.
 func (s *session) reshare(ctx context.Context) {
-	var topics []string
-	for topic := range s.sub.consumed {
-		if _, retry := schemas.RetryDelayOf(topic); retry {
-			topics = append(topics, topic)
-		}
-	}
-	total, err := s.set.Topics.Partitions(ctx, topics...)
+	total, err := s.set.Topics.Partitions(ctx, s.sub.Retries()...)
 	if err != nil {
 		s.log.Warn("count of the group's retry partitions failed, keeping the last one", "error", err)
 		return

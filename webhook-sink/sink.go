@@ -9,9 +9,10 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/anabranch/anabranch/webhook-sink/internal/account"
 	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
 	"github.com/anabranch/anabranch/webhook-sink/internal/schedule"
-	"github.com/anabranch/anabranch/webhook-sink/internal/seldom"
+	"github.com/anabranch/anabranch/webhook-sink/internal/subscription"
 	"github.com/anabranch/anabranch/webhook-sink/internal/usual"
 	"github.com/anabranch/anabranch/webhook-sink/internal/work"
 )
@@ -21,12 +22,11 @@ type Sink struct {
 	cfg      Config
 	set      Settings
 	log      *slog.Logger
-	metrics  *metrics
+	account  *account.Account
 	schedule *schedule.Schedule
 	attempt  attempt.Func
 	close    func()
 	joined   atomic.Bool
-	seldom   seldom.Log // of dead letters
 
 	commitEvery time.Duration
 }
@@ -37,7 +37,7 @@ func New(cfg Config, set Settings) (*Sink, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	m := newMetrics(set.Registerer)
+	books := account.New(set.Registerer, set.Logger)
 	attempter, err := attempt.New(attempt.Options{
 		Timeout: cfg.Timeout,
 		Idle:    cfg.MaxInFlight,
@@ -47,7 +47,7 @@ func New(cfg Config, set Settings) (*Sink, error) {
 		Dial:    set.Dial,
 		Breaker: usual.Breaker(cfg.RetryDelays),
 		Logger:  set.Logger,
-		Observe: m,
+		Observe: books,
 	})
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func New(cfg Config, set Settings) (*Sink, error) {
 		cfg:      cfg,
 		set:      set,
 		log:      set.Logger,
-		metrics:  m,
+		account:  books,
 		schedule: schedule.New(cfg.RetryDelays, cfg.RetryWindow, nil),
 		attempt:  attempter.Attempt,
 		close:    attempter.Close,
@@ -64,6 +64,9 @@ func New(cfg Config, set Settings) (*Sink, error) {
 		commitEvery: usual.CommitEvery,
 	}, nil
 }
+
+// rejoinPause is how long the sink is out of its group before it joins again.
+const rejoinPause = time.Second
 
 // Name implements the stage's contract.
 func (s *Sink) Name() string { return "webhook-sink" }
@@ -92,17 +95,17 @@ func (s *Sink) Run(ctx context.Context) error {
 		// Under its old name the topic has another id now, which only a new client
 		// takes up.
 		s.log.Warn("a topic was deleted or made anew, joining the group again", "error", err)
-		work.Rest(ctx, commitAgain)
+		work.Rest(ctx, rejoinPause)
 	}
 }
 
 // once is one membership in the group.
 func (s *Sink) once(ctx context.Context) error {
 	changed := s.set.Workspace.Changed()
-	s.metrics.follow(s.set.Workspace.Load())
-	var sub *subscription
+	s.account.Follow(s.set.Workspace.Load())
+	var sub *subscription.Subscription
 	ok := s.persist(ctx, "find topics", func() (err error) {
-		sub, err = s.subscribe(ctx)
+		sub, err = subscription.Find(ctx, s.set.Topics, s.set.Workspace.Load(), s.cfg.RetryDelays)
 		return err
 	})
 	if !ok {

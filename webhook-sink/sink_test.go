@@ -64,40 +64,6 @@ func TestTheWholeSink(t *testing.T) {
 	}
 }
 
-// TestSeriesExistBeforeTheFirstEvent: rates over them see the first event too.
-func TestSeriesExistBeforeTheFirstEvent(t *testing.T) {
-	p := newPlant(t, testkit.Fake(t), 1, destination("crm"))
-	r := p.start(nil).ready()
-	defer r.end()
-	families, err := r.books.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	count := make(map[string]int)
-	for _, f := range families {
-		count[strings.TrimPrefix(f.GetName(), "anabranch_webhook_sink_")] = len(f.GetMetric())
-	}
-	for name, want := range map[string]int{
-		"deliveries_total":       3 + 1, // of crm, and the dead of removed ones
-		"attempts_total":         1 + len(attemptReasons()),
-		"dead_letters_total":     len(schemas.Reasons()),
-		"commits_total":          2,
-		"hops_total":             1,
-		"write_errors_total":     1,
-		"in_flight":              1,
-		"queue_bytes":            1,
-		"delivery_seconds":       1,
-		"retry_lateness_seconds": 1,
-		"retries_waiting":        1,
-		"left_out_total":         1,
-		"endpoints_down":         1,
-	} {
-		if count[name] != want {
-			t.Errorf("%s has %d series, expected %d", name, count[name], want)
-		}
-	}
-}
-
 func TestReadiness(t *testing.T) {
 	p := newPlant(t, testkit.Fake(t), 1, destination("crm"))
 	r := p.start(nil)

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/anabranch/anabranch/internal/workspace"
-	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/subscription"
 	"github.com/anabranch/anabranch/webhook-sink/internal/work"
 )
 
@@ -16,62 +15,6 @@ import (
 // created before the workspace names it; a sink that starts between the two must
 // not take its first events for those of a destination that was removed.
 const leftoverGrace = 5 * time.Second
-
-// subscription is which topics are consumed. It only grows: a destination that is
-// removed leaves events behind, which end as dead letters.
-type subscription struct {
-	consumed map[string]bool
-	// leftovers are topics of destinations unknown at the start.
-	leftovers []string
-}
-
-// add returns those of topics that are not consumed yet, and counts them as such
-// from now on.
-func (s *subscription) add(topics []string) []string {
-	var added []string
-	for _, topic := range topics {
-		if !s.consumed[topic] {
-			s.consumed[topic] = true
-			added = append(added, topic)
-		}
-	}
-	return added
-}
-
-func deliverTopics(ws *workspace.Snapshot) []string {
-	topics := make([]string, 0, len(ws.Destinations()))
-	for _, dest := range ws.Destinations() {
-		topics = append(topics, schemas.DeliverTopic(dest.ID))
-	}
-	return topics
-}
-
-// subscribe creates the topics that the sink needs and returns what to consume
-// at first: the topics of all destinations and of all delays, those of an earlier
-// configuration too, whose records would otherwise wait for ever.
-func (s *Sink) subscribe(ctx context.Context) (*subscription, error) {
-	needed := deliverTopics(s.set.Workspace.Load())
-	for _, delay := range s.cfg.RetryDelays {
-		needed = append(needed, schemas.RetryTopic(delay))
-	}
-	if err := s.set.Topics.Ensure(ctx, slices.Concat(needed, []string{schemas.TopicDeadLetters})...); err != nil {
-		return nil, err
-	}
-	existing, err := s.set.Topics.List(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	sub := &subscription{consumed: make(map[string]bool)}
-	sub.add(needed)
-	for _, topic := range existing {
-		if _, retry := schemas.RetryDelayOf(topic); retry {
-			sub.add([]string{topic})
-		} else if _, deliver := schemas.DestinationOf(topic); deliver && !sub.consumed[topic] {
-			sub.leftovers = append(sub.leftovers, topic)
-		}
-	}
-	return sub, nil
-}
 
 // follow keeps the subscription in step with the workspace, and our share with
 // the group, until ctx ends.
@@ -85,10 +28,10 @@ func (s *session) follow(ctx context.Context, changed <-chan struct{}) {
 		case <-changed:
 			changed = s.set.Workspace.Changed()
 			ws := s.set.Workspace.Load()
-			s.metrics.follow(ws)
-			s.consumeAlso(ctx, deliverTopics(ws))
+			s.account.Follow(ws)
+			s.consumeAlso(ctx, subscription.DeliverTopics(ws))
 		case <-grace.C:
-			s.consumeAlso(ctx, s.sub.leftovers)
+			s.consumeAlso(ctx, s.sub.Leftovers())
 		case <-s.reassigned:
 			s.reshare(ctx)
 		}
@@ -99,7 +42,7 @@ func (s *session) follow(ctx context.Context, changed <-chan struct{}) {
 // the workspace named them; to make sure costs one look, and a topic that is
 // missing would be looked for by the client again and again.
 func (s *session) consumeAlso(ctx context.Context, topics []string) {
-	added := s.sub.add(topics)
+	added := s.sub.Add(topics)
 	if len(added) == 0 {
 		return
 	}

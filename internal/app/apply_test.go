@@ -2,21 +2,25 @@ package app
 
 import (
 	"bytes"
+	"log/slog"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/anabranch/anabranch/internal/app/command"
+	"github.com/anabranch/anabranch/internal/app/settings"
 )
 
 // applied runs `anabranch apply` and returns what it prints.
 func applied(t *testing.T, env map[string]string, file string, dryRun bool) (string, error) {
 	t.Helper()
-	cfg, err := LoadConfig(env)
+	cfg, err := settings.Load(env)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	err = Apply(t.Context(), Process{Config: cfg, Log: discard(), Out: &out, Environment: env}, file, dryRun)
+	err = command.Apply(t.Context(), settings.Process{Config: cfg, Log: slog.New(slog.DiscardHandler), Out: &out, Environment: env}, file, dryRun)
 	return out.String(), err
 }
 
@@ -55,19 +59,4 @@ func TestApplyShowsTheDifferenceAndPutsItInForce(t *testing.T) {
 	expect(false, append(difference, "applied")...)
 	expect(false, "in force already")
 	expect(true, "in force already")
-}
-
-func TestApplyValidatesBeforeItConnects(t *testing.T) {
-	t.Parallel()
-	nobody := map[string]string{"KAFKA_BROKERS": "127.0.0.1:1"}
-	file := filepath.Join(t.TempDir(), "workspace.yaml")
-	writeFile(t, file, "sources: 5\n")
-	if _, err := applied(t, nobody, file, false); err == nil || !strings.Contains(err.Error(), "workspace.yaml:1: sources") {
-		t.Errorf("apply of a broken file: %v, want its line", err)
-	}
-	writeFile(t, file, books("https://hooks.example.com/"))
-	out, err := applied(t, nobody, file, true)
-	if err != nil || !strings.Contains(out, "is valid") || !strings.Contains(out, "not known") {
-		t.Errorf("dry run without a broker: %v, printed %q, want that it only validated", err, out)
-	}
 }

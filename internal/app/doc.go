@@ -1,5 +1,7 @@
-// Package app composes the process: it reads the settings, builds the shared
-// plumbing once, and runs the stages that a target names. The one-process mode
-// and the split stages are the same code; they differ in who started the broker
-// and in its address.
+// Package app composes the process: it builds the shared plumbing once, and runs
+// the stages that a target names. The one-process mode and the split stages are the
+// same code; they differ in who started the broker and in its address.
+//
+//	settings   what the process is started with
+//	command    what it does beside running
 package app

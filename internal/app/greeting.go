@@ -11,8 +11,8 @@ import (
 )
 
 // receiver is the built-in receiver of the example workspace.
-func (proc *Process) receiver(p *plumbing) service.Service {
-	handler := console.NewReceiver(proc.Out, workspace.ExampleSharedSecret, proc.Color)
+func (r *run) receiver(p *plumbing) service.Service {
+	handler := console.NewReceiver(r.Out, workspace.ExampleSharedSecret, r.Color)
 	return service.NewHTTPServer("receiver", p.receiverPort, handler, p.log)
 }
 
@@ -23,12 +23,12 @@ func (p *plumbing) receiverURL() string {
 
 // greet tells that everything is ready: `run` tells the person at the terminal,
 // and what to type; a stage by itself tells its log.
-func (proc *Process) greet(target string, p *plumbing) error {
-	if target != TargetRun {
-		proc.Log.Info("ready", "target", target, "admin", p.adminPort.Addr().String(), "collect", p.collect)
+func (r *run) greet(p *plumbing) error {
+	if r.target != TargetRun {
+		r.Log.Info("ready", "target", r.target, "admin", p.adminPort.Addr().String(), "collect", p.collect)
 		return nil
 	}
-	if _, err := io.WriteString(proc.Out, p.startText()); err != nil {
+	if _, err := io.WriteString(r.Out, p.startText()); err != nil {
 		return fmt.Errorf("print the start-up text: %w", err)
 	}
 	return nil

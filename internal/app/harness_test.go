@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/testkit"
 )
 
@@ -74,7 +75,7 @@ func with(env map[string]string, settings ...string) map[string]string {
 // says that it is ready.
 func start(t *testing.T, env map[string]string) *running {
 	t.Helper()
-	cfg, err := LoadConfig(env)
+	cfg, err := settings.Load(env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +85,7 @@ func start(t *testing.T, env map[string]string) *running {
 	go func() {
 		debug := &slog.HandlerOptions{Level: slog.LevelDebug}
 		log := slog.New(slog.NewMultiHandler(slog.NewTextHandler(r.log, debug), slog.NewJSONHandler(r.json, debug)))
-		done <- Run(ctx, TargetRun, Process{Config: cfg, Log: log, Out: r.screen, Environment: env})
+		done <- Run(ctx, TargetRun, settings.Process{Config: cfg, Log: log, Out: r.screen, Environment: env})
 	}()
 	r.stop = sync.OnceValue(func() error {
 		cancel()

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/ingest"
+	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/broker"
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/regulation"
@@ -22,7 +23,7 @@ import (
 // plumbing is what the stages of one process share. It is built once and
 // passed to each constructor; nothing of it is global.
 type plumbing struct {
-	cfg      Config
+	cfg      settings.Config
 	log      *slog.Logger
 	registry *prometheus.Registry
 
@@ -60,14 +61,14 @@ func (i instance) member(stage string) string {
 
 // newPlumbing opens the embedded broker, if it is this process that runs it,
 // and what is needed to speak to a broker. Nothing is sent yet.
-func newPlumbing(cfg Config, target string, log *slog.Logger) (*plumbing, error) {
+func newPlumbing(cfg settings.Config, target string, log *slog.Logger) (*plumbing, error) {
 	p := &plumbing{
 		cfg: cfg, log: log, registry: telemetry.NewRegistry(),
 		live: workspace.NewLive(workspace.NewSnapshot(nil, nil)), register: regulation.NewRegister(),
 	}
 	p.instance = instance{transactional: cfg.InstanceID, static: cfg.InstanceID}
-	p.brokers = cfg.brokers()
-	if cfg.embedded() {
+	p.brokers = cfg.Brokers()
+	if cfg.Embedded() {
 		if target != TargetRun {
 			return nil, fmt.Errorf("KAFKA_BROKERS is empty: expected the brokers that %q shall use; `anabranch run` alone has a broker of its own", target)
 		}

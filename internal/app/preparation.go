@@ -64,12 +64,12 @@ func (s *preparation) prepare(ctx context.Context) error {
 }
 
 // watcher keeps WORKSPACE_FILE in force after its first application.
-func (proc *Process) watcher(p *plumbing) *wswatch.Watcher {
+func (r *run) watcher(p *plumbing) *wswatch.Watcher {
 	publisher := wstopic.Publisher{Kafka: p.kafka, Ensure: p.topics.Ensure}
 	return wswatch.New(wswatch.Settings{
 		Logger:     p.log,
 		Registerer: p.registry,
-		File:       proc.Config.WorkspaceFile,
+		File:       r.Config.WorkspaceFile,
 		Lookup:     wsfile.SystemLookup(),
 		Apply: func(ctx context.Context, next *workspace.Snapshot) error {
 			changes, err := publisher.Apply(ctx, next)

@@ -3,39 +3,32 @@ package app
 import (
 	"context"
 	"fmt"
-	"io"
-	"log/slog"
 	"slices"
 
+	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/service"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/wsfile"
 )
 
-// Process is what a target needs of the process around it.
-type Process struct {
-	Config Config
-	Log    *slog.Logger
-	// Out is where people read: the start-up text and the built-in receiver's
-	// deliveries.
-	Out io.Writer
-	// Color is true when Out is a terminal.
-	Color bool
-	// Environment is the process's, to find settings with a typing error in the
-	// name.
-	Environment map[string]string
+// run is a process that runs a target.
+type run struct {
+	settings.Process
+
+	target string
 }
 
 // Run runs a target, TargetRun or the name of one stage, until ctx ends, and
 // returns nil after an orderly stop. Everything it opened is closed by then, in
 // the reverse order: the stages first, each finishing what it has in hand, the
 // broker last.
-func Run(ctx context.Context, target string, proc Process) (err error) {
-	for _, name := range unknown(proc.Environment) {
+func Run(ctx context.Context, target string, proc settings.Process) error {
+	for _, name := range settings.Unknown(proc.Environment) {
 		proc.Log.Warn("unknown setting, `anabranch help config` lists those there are", "variable", name)
 	}
-	file, err := proc.workspaceFile(target)
+	r := &run{Process: proc, target: target}
+	file, err := r.workspaceFile()
 	if err != nil {
 		return err
 	}
@@ -44,7 +37,7 @@ func Run(ctx context.Context, target string, proc Process) (err error) {
 		return err
 	}
 	defer p.close()
-	if err = proc.listen(ctx, target, p); err != nil {
+	if err = r.listen(ctx, p); err != nil {
 		return p.fail(err)
 	}
 	stages, err := p.stages(target)
@@ -53,44 +46,44 @@ func Run(ctx context.Context, target string, proc Process) (err error) {
 	}
 	said := context.AfterFunc(ctx, func() { proc.Log.Info("stopping: what is in hand is finished first") })
 	defer said()
-	return service.Run(ctx, proc.Log, proc.tiers(target, p, stages, file)...)
+	return service.Run(ctx, proc.Log, r.tiers(p, stages, file)...)
 }
 
 // workspaceFile parses WORKSPACE_FILE before anything is started: a process
 // that is told to apply a broken file says so and ends.
-func (proc *Process) workspaceFile(target string) (*workspace.Snapshot, error) {
-	if target != TargetRun || proc.Config.WorkspaceFile == "" {
+func (r *run) workspaceFile() (*workspace.Snapshot, error) {
+	if r.target != TargetRun || r.Config.WorkspaceFile == "" {
 		return nil, nil
 	}
-	snapshot, err := wsfile.Load(proc.Config.WorkspaceFile, wsfile.SystemLookup())
+	snapshot, err := wsfile.Load(r.Config.WorkspaceFile, wsfile.SystemLookup())
 	if err != nil {
-		return nil, fmt.Errorf("WORKSPACE_FILE=%s: %w", proc.Config.WorkspaceFile, err)
+		return nil, fmt.Errorf("WORKSPACE_FILE=%s: %w", r.Config.WorkspaceFile, err)
 	}
 	return snapshot, nil
 }
 
 // example reports whether the example workspace may be in force, whose
 // destination is the built-in receiver.
-func (proc *Process) example(target string) bool {
-	return target == TargetRun && proc.Config.WorkspaceFile == ""
+func (r *run) example() bool {
+	return r.target == TargetRun && r.Config.WorkspaceFile == ""
 }
 
 // listen binds the ports that are the app's own before anything is started, so
 // that a port in use ends the process with one clear line. A stage binds its
 // own when it is made.
-func (proc *Process) listen(ctx context.Context, target string, p *plumbing) (err error) {
-	if p.adminPort, err = service.Listen(ctx, "ADMIN_ADDR", proc.Config.AdminAddr); err != nil {
+func (r *run) listen(ctx context.Context, p *plumbing) (err error) {
+	if p.adminPort, err = service.Listen(ctx, "ADMIN_ADDR", r.Config.AdminAddr); err != nil {
 		return err
 	}
-	if proc.example(target) {
-		p.receiverPort, err = service.Listen(ctx, "RECEIVER_ADDR", proc.Config.ReceiverAddr)
+	if r.example() {
+		p.receiverPort, err = service.Listen(ctx, "RECEIVER_ADDR", r.Config.ReceiverAddr)
 	}
 	return err
 }
 
 // tiers puts the services into the order of their start. A broker outlives the
 // stages that commit to it; a stage starts when the workspace has been read.
-func (proc *Process) tiers(target string, p *plumbing, stages []service.Service, file *workspace.Snapshot) [][]service.Service {
+func (r *run) tiers(p *plumbing, stages []service.Service, file *workspace.Snapshot) [][]service.Service {
 	var all []service.Service
 	ready := func() error { return service.Readiness(all...) }
 	ground := []service.Service{service.NewHTTPServer("admin", p.adminPort, telemetry.AdminHandler(p.registry, ready, p.routes()...), p.log)}
@@ -102,17 +95,17 @@ func (proc *Process) tiers(target string, p *plumbing, stages []service.Service,
 		top = append(top, p.regulations)
 	}
 	if p.receiverPort != nil {
-		top = append(top, proc.receiver(p))
+		top = append(top, r.receiver(p))
 	}
 	if file != nil {
-		top = append(top, proc.watcher(p))
+		top = append(top, r.watcher(p))
 	}
 	tiers := [][]service.Service{
 		ground,
 		{&preparation{p: p, file: file}},
 		{p.follower()},
 		top,
-		{&greeting{greet: func() error { return proc.greet(target, p) }}},
+		{&greeting{greet: func() error { return r.greet(p) }}},
 	}
 	all = slices.Concat(tiers...)
 	return tiers

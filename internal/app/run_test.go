@@ -2,6 +2,7 @@ package app
 
 import (
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/internal/workspace"
 )
@@ -225,9 +227,9 @@ func TestWhatCannotWorkIsOneClearLine(t *testing.T) {
 // attempt runs a target that is expected to refuse to start.
 func attempt(t *testing.T, target string, env map[string]string) error {
 	t.Helper()
-	cfg, err := LoadConfig(env)
+	cfg, err := settings.Load(env)
 	if err != nil {
 		return err
 	}
-	return Run(t.Context(), target, Process{Config: cfg, Log: discard(), Out: io.Discard, Environment: env})
+	return Run(t.Context(), target, settings.Process{Config: cfg, Log: slog.New(slog.DiscardHandler), Out: io.Discard, Environment: env})
 }

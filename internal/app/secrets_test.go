@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -240,7 +241,7 @@ func breakFile(t *testing.T, env map[string]string, v *vault, seen *evidence) {
 		}
 		seen.add("apply", out)
 	}
-	_, err := LoadConfig(with(env, "KAFKA_BROKERS", "localhost", "KAFKA_SASL_MECHANISM", "none", "KAFKA_PASSWORD", "zqPassword7"))
+	_, err := settings.Load(with(env, "KAFKA_BROKERS", "localhost", "KAFKA_SASL_MECHANISM", "none", "KAFKA_PASSWORD", "zqPassword7"))
 	seen.add("errors of settings", fmt.Sprint(err))
 }
 

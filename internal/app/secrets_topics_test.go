@@ -10,17 +10,18 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/schemas"
 )
 
 // consumer reads topics of a process from their start.
 func consumer(t *testing.T, env map[string]string, topics ...string) *kgo.Client {
 	t.Helper()
-	cfg, err := LoadConfig(env)
+	cfg, err := settings.Load(env)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cl, err := kgo.NewClient(kgo.SeedBrokers(cfg.brokers().Brokers...), kgo.ConsumeTopics(topics...), kgo.ConsumeRegex(),
+	cl, err := kgo.NewClient(kgo.SeedBrokers(cfg.Brokers().Brokers...), kgo.ConsumeTopics(topics...), kgo.ConsumeRegex(),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(100*time.Millisecond), kgo.MetadataMinAge(100*time.Millisecond))
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
 )
 
 // Dispatcher is the state of the loop. It may be used by many goroutines.
@@ -22,7 +24,7 @@ import (
 // start when a partition is taken away in the middle of it. No network is waited
 // for under the mutex.
 type Dispatcher struct {
-	limits    Limits
+	limits    quota.Limits
 	shortest  time.Duration // of the retry delays
 	fetchWait time.Duration
 	flow      Flow
@@ -45,7 +47,7 @@ type Dispatcher struct {
 
 // Options are what a Dispatcher is made of.
 type Options struct {
-	Limits    Limits
+	Limits    quota.Limits
 	Shortest  time.Duration // of the retry delays
 	FetchWait time.Duration // how long a fetch may be under way when there is nothing to fetch
 	Flow      Flow
@@ -164,13 +166,13 @@ func (d *Dispatcher) Done(j *Job, e Ended) *Job {
 	}
 	switch {
 	case !j.IsRetry():
-		j.queue.firsts--
+		j.queue.slots.Firsts--
 		j.queue.bytes -= j.size
 		d.gauges.Queued.Sub(float64(j.size))
 		j.queue.lanes.Release(j.key)
 		d.resumeQueue(j.queue)
 	case j.slot:
-		j.queue.retries--
+		j.queue.slots.Retries--
 		j.part.aloft--
 	default:
 		d.unpark(j)
@@ -197,14 +199,15 @@ func (d *Dispatcher) Done(j *Job, e Ended) *Job {
 func (d *Dispatcher) learn(j *Job, e Ended, now time.Time) {
 	switch {
 	case e.Withheld:
-		j.queue.down = true
+		j.queue.slots.Down = true
 		j.queue.pace.Withheld(now)
 	case e.Delivered:
-		j.queue.earned, j.queue.down = min(j.queue.earned+1, d.limits.Each), false
+		slots := &j.queue.slots
+		slots.Earned, slots.Down = min(slots.Earned+1, d.limits.Each), false
 		j.queue.pace.Answered(e.Took, now)
 	}
 	if !j.IsRetry() {
-		j.queue.speed.note(now.Sub(j.began), j.size)
+		j.queue.speed.Note(now.Sub(j.began), j.size)
 	}
 }
 

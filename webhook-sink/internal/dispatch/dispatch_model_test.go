@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
 )
 
 // model runs a dispatcher through random events in virtual time and holds it
@@ -41,8 +42,8 @@ const (
 	modelKeys         = 7
 )
 
-func modelLimits(random *rand.Rand) Limits {
-	return Limits{Each: 1 + random.IntN(6), Total: 6 + random.IntN(10<<random.IntN(3)), First: random.IntN(4)}
+func modelLimits(random *rand.Rand) quota.Limits {
+	return quota.Limits{Each: 1 + random.IntN(6), Total: 6 + random.IntN(10<<random.IntN(3)), First: random.IntN(4)}
 }
 
 func newModel(t *testing.T, random *rand.Rand) *model {

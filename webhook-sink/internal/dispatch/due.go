@@ -25,7 +25,7 @@ const (
 func (d *Dispatcher) arrive(j *Job, now time.Time) {
 	j.queue = d.queue(j.Headers.Destination)
 	if !d.mayWait(j.queue, j, now) {
-		j.reserved = j.queue.pace.Reserve(now, d.limits.retries())
+		j.reserved = j.queue.pace.Reserve(now, d.limits.Retries())
 		d.run(j)
 		d.start(j)
 		return
@@ -48,7 +48,7 @@ func (d *Dispatcher) mayWait(q *queue, j *Job, now time.Time) bool {
 	case j.Headers.Reserved:
 		return true
 	default:
-		return waiting < q.pace.Room(now, d.limits.retries(), maxDue)
+		return waiting < q.pace.Room(now, d.limits.Retries(), maxDue)
 	}
 }
 
@@ -61,10 +61,10 @@ func (d *Dispatcher) countDue(j *Job, n int) {
 // takeDue takes the next due retry of a queue that may start now, nil when there
 // is none. When it is the pace that forbids it, a timer asks again.
 func (d *Dispatcher) takeDue(q *queue, now time.Time) *Job {
-	if q.due.len() == 0 || q.napping || !d.limits.retry(q, d.inFlight) {
+	if q.due.len() == 0 || q.napping || !d.limits.Retry(&q.slots, d.inFlight) {
 		return nil
 	}
-	if ok, next := q.pace.Take(now, d.limits.retries()); !ok {
+	if ok, next := q.pace.Take(now, d.limits.Retries()); !ok {
 		d.nap(q, next.Sub(now))
 		return nil
 	}

@@ -10,10 +10,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
 )
 
 // inRetryRoom runs a test in virtual time.
-func inRetryRoom(t *testing.T, limits Limits, f func(*retryRoom)) {
+func inRetryRoom(t *testing.T, limits quota.Limits, f func(*retryRoom)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { f(newRetryRoom(t, limits)) })
 }
@@ -55,7 +57,7 @@ func (r *retryRoom) down() {
 }
 
 func TestADueRetryWaitsForASlotAndTakesTheFirst(t *testing.T) {
-	inRetryRoom(t, Limits{Each: 2, Total: 100}, func(r *retryRoom) {
+	inRetryRoom(t, quota.Limits{Each: 2, Total: 100}, func(r *retryRoom) {
 		r.at(time.Minute, "hung", 0, 3, nil)
 		r.at(time.Minute, "well", 3, 1, nil)
 		r.pass(time.Minute)
@@ -75,7 +77,7 @@ func TestADueRetryWaitsForASlotAndTakesTheFirst(t *testing.T) {
 }
 
 func TestFirstAttemptsGetAllSlotsWhileNoRetryIsDue(t *testing.T) {
-	inRetryRoom(t, Limits{Each: 4, Total: 100}, func(r *retryRoom) {
+	inRetryRoom(t, quota.Limits{Each: 4, Total: 100}, func(r *retryRoom) {
 		r.own("crm", 0)
 		r.at(time.Minute, "crm", 0, 1, nil)
 		r.give("crm", 0, 0, "a", "b", "c", "d", "e")
@@ -90,13 +92,13 @@ func TestFirstAttemptsGetAllSlotsWhileNoRetryIsDue(t *testing.T) {
 // even where there is only one.
 func TestBacklogsOfBothKindsTakeTurns(t *testing.T) {
 	for _, test := range []struct {
-		limits Limits
+		limits quota.Limits
 		others int // that hang
 	}{
-		{Limits{Each: 1, Total: 100}, 0},
-		{Limits{Each: 2, Total: 100}, 0},
-		{Limits{Each: 8, Total: 100}, 0},
-		{Limits{Each: 8, Total: 8}, 3}, // which leave one slot
+		{quota.Limits{Each: 1, Total: 100}, 0},
+		{quota.Limits{Each: 2, Total: 100}, 0},
+		{quota.Limits{Each: 8, Total: 100}, 0},
+		{quota.Limits{Each: 8, Total: 8}, 3}, // which leave one slot
 	} {
 		t.Run(fmt.Sprint(test), func(t *testing.T) {
 			inRetryRoom(t, test.limits, func(r *retryRoom) {
@@ -133,7 +135,7 @@ func TestBacklogsOfBothKindsTakeTurns(t *testing.T) {
 // TestWhatFindsNoRoomIsPutBackForAMomentOfItsOwn: after an outage few may wait,
 // since few start; the moments that the others get are later and later.
 func TestWhatFindsNoRoomIsPutBackForAMomentOfItsOwn(t *testing.T) {
-	inRetryRoom(t, Limits{Each: 64, Total: 1000}, func(r *retryRoom) {
+	inRetryRoom(t, quota.Limits{Each: 64, Total: 1000}, func(r *retryRoom) {
 		r.down()
 		r.at(time.Minute, "crm", 0, 10, reservedBefore)
 		r.at(time.Minute, "crm", 10, 20, nil)
@@ -157,7 +159,7 @@ func TestWhatFindsNoRoomIsPutBackForAMomentOfItsOwn(t *testing.T) {
 }
 
 func TestAThousandRetriesOfADestinationWaitAtMost(t *testing.T) {
-	inRetryRoom(t, Limits{Each: 2, Total: 100}, func(r *retryRoom) {
+	inRetryRoom(t, quota.Limits{Each: 2, Total: 100}, func(r *retryRoom) {
 		r.at(time.Minute, "hung", 0, maxDue+11, reservedBefore)
 		r.pass(time.Minute)
 		if attempts, putBack := r.aloft(); len(attempts) != 1 || len(putBack) != 11 {
@@ -173,7 +175,7 @@ func TestAThousandRetriesOfADestinationWaitAtMost(t *testing.T) {
 // still leave some to others, which without any would have to put back what could
 // start.
 func TestRetriesThatWaitStayWithinTheirMemory(t *testing.T) {
-	inRetryRoom(t, Limits{Each: 2, Total: 100}, func(r *retryRoom) {
+	inRetryRoom(t, quota.Limits{Each: 2, Total: 100}, func(r *retryRoom) {
 		for i, id := range []string{"hung", "dead", "gone"} {
 			r.at(time.Minute, id, 3*i, 1, nil) // takes its slot
 			r.at(2*time.Minute, id, 100+100*i, 100, large)
@@ -194,7 +196,7 @@ func TestRetriesThatWaitStayWithinTheirMemory(t *testing.T) {
 // TestAFreeSlotNeedsNoMemory: with all of it taken by others, a large retry
 // starts as long as there is a slot.
 func TestAFreeSlotNeedsNoMemory(t *testing.T) {
-	inRetryRoom(t, Limits{Each: 2, Total: 1000}, func(r *retryRoom) {
+	inRetryRoom(t, quota.Limits{Each: 2, Total: 1000}, func(r *retryRoom) {
 		for i := range 30 {
 			r.at(time.Minute, "hung"+strconv.Itoa(i), i*10, 10, large)
 		}
@@ -212,7 +214,7 @@ func TestAFreeSlotNeedsNoMemory(t *testing.T) {
 // TestADestinationThatHangsDelaysNobodyElsesRetries: what of it is due and waits
 // takes nothing from the partition that brought it.
 func TestADestinationThatHangsDelaysNobodyElsesRetries(t *testing.T) {
-	inRetryRoom(t, Limits{Each: 64, Total: 1024}, func(r *retryRoom) {
+	inRetryRoom(t, quota.Limits{Each: 64, Total: 1024}, func(r *retryRoom) {
 		const backlog = 500 // more than a partition holds before it pauses
 		r.at(time.Minute, "hung", 0, backlog, nil)
 		r.pass(time.Minute)
@@ -238,7 +240,7 @@ func TestADestinationThatHangsDelaysNobodyElsesRetries(t *testing.T) {
 // TestAPartitionKeepsFewUnfinished: what is finished between its unfinished records
 // must fit into the metadata of a commit, or a clean stop repeats it.
 func TestAPartitionKeepsFewUnfinished(t *testing.T) {
-	inRetryRoom(t, Limits{Each: 2, Total: 100}, func(r *retryRoom) {
+	inRetryRoom(t, quota.Limits{Each: 2, Total: 100}, func(r *retryRoom) {
 		r.at(time.Minute, "one", 0, maxDue, reservedBefore)
 		r.at(time.Minute, "two", maxDue, maxDue, reservedBefore)
 		r.pass(time.Minute)
@@ -258,7 +260,7 @@ func TestAPartitionKeepsFewUnfinished(t *testing.T) {
 // TestWhatIsPutBackLateResumesNothing: its partition was taken away meanwhile, and
 // may be somebody else's pause by now.
 func TestWhatIsPutBackLateResumesNothing(t *testing.T) {
-	inRetryRoom(t, Limits{Each: 2, Total: 100}, func(r *retryRoom) {
+	inRetryRoom(t, quota.Limits{Each: 2, Total: 100}, func(r *retryRoom) {
 		count := 2*(parkHigh/overhead) + 2
 		far := func(_ *kgo.Record, j *Job) { j.Headers.Due = time.Now().Add(time.Hour) }
 		r.at(time.Minute, "crm", 0, count, far)

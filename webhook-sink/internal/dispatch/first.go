@@ -42,7 +42,7 @@ func (d *Dispatcher) enqueue(p *partition, jobs []*Job) {
 }
 
 func (d *Dispatcher) marks(q *queue) (high, low int) {
-	return q.speed.marks(d.fed, d.limits.Each, d.fetchWait)
+	return q.speed.Marks(d.fed, d.limits.Each, d.fetchWait)
 }
 
 func (d *Dispatcher) pauseQueue(q *queue) {

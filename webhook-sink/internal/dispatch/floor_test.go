@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
 )
 
 // floor is a dispatcher whose workers are a list: nothing ends until the test
@@ -33,7 +34,7 @@ const (
 // delivered is the usual end of a job.
 var delivered = Ended{Finished: true, Delivered: true, Took: 10 * time.Millisecond}
 
-func newFloor(tb testing.TB, limits Limits) *floor {
+func newFloor(tb testing.TB, limits quota.Limits) *floor {
 	tb.Helper()
 	f := &floor{t: tb, paused: make(map[string]bool)}
 	f.Dispatcher = New(Options{

@@ -5,7 +5,7 @@ import "time"
 // lineUp lets a queue wait for a slot, if it has a use for one. Queues at their
 // own limit stay out of the line; they come back when one of their attempts ends.
 func (d *Dispatcher) lineUp(q *queue) {
-	if !q.inTurn && q.inFlight() < d.limits.each(q) && (q.lanes.Ready() || q.due.len() > 0 && !q.napping) {
+	if !q.inTurn && q.slots.InFlight() < d.limits.Most(&q.slots) && (q.lanes.Ready() || q.due.len() > 0 && !q.napping) {
 		q.inTurn = true
 		d.line.push(q)
 	}
@@ -62,7 +62,7 @@ func (d *Dispatcher) pick(q *queue, now time.Time) *Job {
 }
 
 func (d *Dispatcher) takeFirst(q *queue) *Job {
-	if !d.limits.room(q, d.inFlight) {
+	if !d.limits.Room(&q.slots, d.inFlight) {
 		return nil
 	}
 	j, _ := q.lanes.Pop()
@@ -74,12 +74,12 @@ func (d *Dispatcher) begin(j *Job, now time.Time) {
 	j.slot, j.began = true, now
 	j.queue.afterRetry = j.IsRetry()
 	if j.IsRetry() {
-		j.queue.retries++
+		j.queue.slots.Retries++
 		if !j.Headers.Due.IsZero() {
 			d.gauges.Lateness.Observe(j.began.Sub(j.Headers.Due).Seconds())
 		}
 	} else {
-		j.queue.firsts++
+		j.queue.slots.Firsts++
 	}
 	d.inFlight++
 	d.gauges.InFlight.Set(float64(d.inFlight))

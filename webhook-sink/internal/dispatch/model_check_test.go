@@ -90,9 +90,9 @@ func (m *model) checkLimits() {
 		m.t.Fatalf("%d in flight, the limit is %d, and the dispatcher counts %d", attempts, f.limits.Total, f.inFlight)
 	}
 	for _, q := range f.queues {
-		if firsts[q] != q.firsts || retries[q] != q.retries || firsts[q]+retries[q] > f.limits.Each || retries[q] > max(1, f.limits.Each/2) {
+		if firsts[q] != q.slots.Firsts || retries[q] != q.slots.Retries || firsts[q]+retries[q] > f.limits.Each || retries[q] > max(1, f.limits.Each/2) {
 			m.t.Fatalf("%d first attempts and %d retries in flight, the limit is %d, and the dispatcher counts %d and %d",
-				firsts[q], retries[q], f.limits.Each, q.firsts, q.retries)
+				firsts[q], retries[q], f.limits.Each, q.slots.Firsts, q.slots.Retries)
 		}
 	}
 }
@@ -153,9 +153,9 @@ func (m *model) checkIdle(id string, q *queue) {
 	f := m.floor
 	switch {
 	case m.halted:
-	case q.lanes.Ready() && f.limits.room(q, f.inFlight):
+	case q.lanes.Ready() && f.limits.Room(&q.slots, f.inFlight):
 		m.t.Fatalf("a first attempt of %s could start", id)
-	case q.due.len() == 0 || !f.limits.retry(q, f.inFlight):
+	case q.due.len() == 0 || !f.limits.Retry(&q.slots, f.inFlight):
 		delete(m.naps, q)
 	case !q.napping:
 		m.t.Fatalf("a retry of %s could start", id)

@@ -5,13 +5,15 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
 )
 
 // The pace of a destination that has just recovered allows one retry a second: in
 // between its queue naps, whatever happens.
 
 func TestRetriesStartOneByOneAfterAnOutage(t *testing.T) {
-	inRetryRoom(t, Limits{Each: 8, Total: 100}, func(r *retryRoom) {
+	inRetryRoom(t, quota.Limits{Each: 8, Total: 100}, func(r *retryRoom) {
 		r.outage()
 		r.at(0, "crm", 0, 5, nil)
 		r.pass(0)
@@ -28,7 +30,7 @@ func TestRetriesStartOneByOneAfterAnOutage(t *testing.T) {
 }
 
 func TestFirstAttemptsGoOnWhileRetriesNap(t *testing.T) {
-	inRetryRoom(t, Limits{Each: 2, Total: 100}, func(r *retryRoom) {
+	inRetryRoom(t, quota.Limits{Each: 2, Total: 100}, func(r *retryRoom) {
 		r.outage()
 		r.at(0, "crm", 0, 2, nil)
 		r.pass(0)
@@ -44,7 +46,7 @@ func TestFirstAttemptsGoOnWhileRetriesNap(t *testing.T) {
 }
 
 func TestAPartitionThatGoesWhileItsRetriesNap(t *testing.T) {
-	inRetryRoom(t, Limits{Each: 8, Total: 100}, func(r *retryRoom) {
+	inRetryRoom(t, quota.Limits{Each: 8, Total: 100}, func(r *retryRoom) {
 		r.outage()
 		r.at(0, "crm", 0, 3, nil)
 		r.pass(0)
@@ -70,7 +72,7 @@ func TestAPartitionThatGoesWhileItsRetriesNap(t *testing.T) {
 // TestRetriesOfOtherPartitionsStay: only those of the partition that goes are
 // dropped.
 func TestRetriesOfOtherPartitionsStay(t *testing.T) {
-	inRetryRoom(t, Limits{Each: 2, Total: 100}, func(r *retryRoom) {
+	inRetryRoom(t, quota.Limits{Each: 2, Total: 100}, func(r *retryRoom) {
 		r.at(0, "crm", 0, 3, nil)
 		r.pass(0)
 		other := NewJob(retryRecord(onFiveSeconds, "crm", "other", 0, 0))
@@ -87,7 +89,7 @@ func TestRetriesOfOtherPartitionsStay(t *testing.T) {
 }
 
 func TestNothingStartsAfterAStopInANap(t *testing.T) {
-	inRetryRoom(t, Limits{Each: 8, Total: 100}, func(r *retryRoom) {
+	inRetryRoom(t, quota.Limits{Each: 8, Total: 100}, func(r *retryRoom) {
 		r.outage()
 		r.at(0, "crm", 0, 2, nil)
 		r.pass(0)
@@ -102,7 +104,7 @@ func TestNothingStartsAfterAStopInANap(t *testing.T) {
 // TestANewOutageEndsTheNapInTime: the timer of the old ramp still fires, and what
 // waits is then withheld without delay.
 func TestANewOutageEndsTheNapInTime(t *testing.T) {
-	inRetryRoom(t, Limits{Each: 8, Total: 100}, func(r *retryRoom) {
+	inRetryRoom(t, quota.Limits{Each: 8, Total: 100}, func(r *retryRoom) {
 		r.outage()
 		r.pass(20 * time.Second) // long enough to be another one
 		r.at(0, "crm", 0, 5, nil)
@@ -114,7 +116,7 @@ func TestANewOutageEndsTheNapInTime(t *testing.T) {
 }
 
 func TestAShareOfTheGroupsRetries(t *testing.T) {
-	inRetryRoom(t, Limits{Each: 8, Total: 100}, func(r *retryRoom) {
+	inRetryRoom(t, quota.Limits{Each: 8, Total: 100}, func(r *retryRoom) {
 		r.SetShare(0.5)
 		r.outage()
 		r.at(0, "crm", 0, 2, nil)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
 )
 
 const (
@@ -21,7 +22,7 @@ const (
 // retryRoom is a floor with one partition of a retry topic, in virtual time.
 type retryRoom struct{ *floor }
 
-func newRetryRoom(t *testing.T, limits Limits) *retryRoom {
+func newRetryRoom(t *testing.T, limits quota.Limits) *retryRoom {
 	t.Helper()
 	r := &retryRoom{floor: newFloor(t, limits)}
 	r.Assign(map[string][]int32{onTwoMinutes: {0}, onFiveSeconds: {0}}, nil)
@@ -68,7 +69,7 @@ func (r *retryRoom) pass(d time.Duration) {
 
 func TestRetriesStartWhenTheyAreDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRetryRoom(t, Limits{Each: 8, Total: 100})
+		r := newRetryRoom(t, quota.Limits{Each: 8, Total: 100})
 		r.wait(0, map[string]time.Duration{"a": 150 * time.Second, "b": 90 * time.Second, "c": 120 * time.Second}, "a", "b", "c")
 		r.pass(89 * time.Second)
 		r.expect()
@@ -89,7 +90,7 @@ func TestRetriesStartWhenTheyAreDue(t *testing.T) {
 
 func TestARetryOfTheSameKeyNeedNotWaitForTheFirstAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRetryRoom(t, Limits{Each: 8, Total: 100})
+		r := newRetryRoom(t, quota.Limits{Each: 8, Total: 100})
 		r.own("crm", 0)
 		r.give("crm", 0, 0, "a1", "a2")
 		r.wait(0, map[string]time.Duration{"a0": time.Minute}, "a0")
@@ -100,7 +101,7 @@ func TestARetryOfTheSameKeyNeedNotWaitForTheFirstAttempt(t *testing.T) {
 
 func TestARetryForNobodyIsNotAttempted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRetryRoom(t, Limits{Each: 2, Total: 100})
+		r := newRetryRoom(t, quota.Limits{Each: 2, Total: 100})
 		unreadable := NewJob(&kgo.Record{Topic: onTwoMinutes, Headers: []kgo.RecordHeader{{Key: "attempt", Value: []byte("x")}}})
 		unreadable.Read()
 		nobodys := NewJob(&kgo.Record{Topic: onTwoMinutes, Offset: 1})
@@ -117,7 +118,7 @@ func TestARetryForNobodyIsNotAttempted(t *testing.T) {
 // topic, so that it does not take room from those behind it.
 func TestARetryDueMuchLaterGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRetryRoom(t, Limits{Each: 2, Total: 100})
+		r := newRetryRoom(t, quota.Limits{Each: 2, Total: 100})
 		r.wait(0, map[string]time.Duration{"far": 2 * time.Hour, "near": 125 * time.Second}, "far", "near")
 		r.pass(2 * time.Minute)
 		if attempts, putBack := r.aloft(); len(attempts) != 0 || !slices.Equal(putBack, []string{"far"}) {
@@ -131,7 +132,7 @@ func TestARetryDueMuchLaterGoesOn(t *testing.T) {
 // TestARestOfLessThanTheShortestDelayIsWaitedFor: no topic is short enough.
 func TestARestOfLessThanTheShortestDelayIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRetryRoom(t, Limits{Each: 2, Total: 100})
+		r := newRetryRoom(t, quota.Limits{Each: 2, Total: 100})
 		j := NewJob(retryRecord(onFiveSeconds, "crm", "a", 0, 8*time.Second))
 		j.Read()
 		r.Take(Place{onFiveSeconds, 0}, []*Job{j})
@@ -146,7 +147,7 @@ func TestARestOfLessThanTheShortestDelayIsWaitedFor(t *testing.T) {
 
 func TestAPartitionOfRetriesPausesAndResumes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRetryRoom(t, Limits{Each: 1000, Total: 10_000})
+		r := newRetryRoom(t, quota.Limits{Each: 1000, Total: 10_000})
 		name := func(i int) string { return string(rune('a' + i%26)) }
 		count := parkHigh/overhead + 1
 		dues := make(map[string]time.Duration)
@@ -171,7 +172,7 @@ func TestAPartitionOfRetriesPausesAndResumes(t *testing.T) {
 
 func TestPausedRetriesAreResumedWhenTheirPartitionGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRetryRoom(t, Limits{Each: 2, Total: 100})
+		r := newRetryRoom(t, quota.Limits{Each: 2, Total: 100})
 		dues := map[string]time.Duration{"a": time.Minute}
 		names := make([]string, parkHigh/overhead+1)
 		for i := range names {
@@ -191,7 +192,7 @@ func TestPausedRetriesAreResumedWhenTheirPartitionGoes(t *testing.T) {
 
 func TestStopEndsTheTimers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRetryRoom(t, Limits{Each: 2, Total: 100})
+		r := newRetryRoom(t, quota.Limits{Each: 2, Total: 100})
 		r.wait(0, map[string]time.Duration{"a": time.Minute, "far": 2 * time.Hour}, "a", "far")
 		<-r.Stop()
 		r.pass(time.Hour)

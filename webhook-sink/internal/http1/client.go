@@ -6,6 +6,8 @@ import (
 	"errors"
 	"net"
 	"time"
+
+	"github.com/anabranch/anabranch/webhook-sink/internal/http1/internal/idle"
 )
 
 // DialFunc connects over TCP, as net.Dialer.DialContext does.
@@ -22,18 +24,18 @@ type Options struct {
 type Client struct {
 	dialer DialFunc
 	tls    *tls.Config
-	idle   int
-	sweep  sweeper
+	limit  int // of idle connections per endpoint
+	pool   *idle.Pool[*conn]
 }
 
 // New returns a Client that dials when there is something to send.
 func New(opts Options) *Client {
-	return &Client{dialer: opts.Dial, tls: opts.TLS, idle: opts.Idle}
+	return &Client{dialer: opts.Dial, tls: opts.TLS, limit: opts.Idle, pool: idle.NewPool((*conn).close)}
 }
 
 // Close closes the idle connections, and has those in use closed when their
 // requests end.
-func (c *Client) Close() { c.sweep.close() }
+func (c *Client) Close() { c.pool.Close() }
 
 // Response is what matters of one.
 type Response struct {
@@ -74,8 +76,8 @@ func (c *Client) Post(ctx context.Context, deadline time.Time, e *Endpoint, body
 // that was idle, or a new one.
 func (c *Client) connect(ctx context.Context, deadline time.Time, e *Endpoint) (*conn, error) {
 	for {
-		conn := c.sweep.take(e)
-		if conn == nil {
+		conn, ok := c.pool.Take(&e.idle)
+		if !ok {
 			return c.dial(ctx, deadline, e)
 		}
 		if conn.arm(ctx, deadline) && conn.quiet() {
@@ -113,8 +115,8 @@ func (c *Client) dial(ctx context.Context, deadline time.Time, e *Endpoint) (*co
 }
 
 // release keeps a connection for the next request, or closes it.
-func (c *Client) release(e *Endpoint, conn *conn, idle time.Duration, reusable bool) {
-	if !reusable || !conn.drained() || !c.sweep.keep(e, conn, idle, c.idle) {
+func (c *Client) release(e *Endpoint, conn *conn, atRest time.Duration, reusable bool) {
+	if !reusable || !conn.drained() || !c.pool.Keep(&e.idle, conn, conn.born, atRest, c.limit) {
 		conn.close()
 	}
 }

@@ -24,10 +24,9 @@ type conn struct {
 	peek   peeker
 	born   time.Time
 
-	expires time.Time // while idle
-	reused  bool      // this is not its first request
-	taken   int       // bytes of this request that the kernel took, in whatever wrapping
-	dry     bool      // reads find nothing, as on a socket at rest
+	reused bool // this is not its first request
+	taken  int  // bytes of this request that the kernel took, in whatever wrapping
+	dry    bool // reads find nothing, as on a socket at rest
 
 	watched <-chan struct{} // of the context whose end interrupts it; nil: none
 	unwatch func() bool

@@ -30,8 +30,6 @@
 // No error quotes bytes of the receiver. The body of a request is not read any more
 // once Post has returned.
 //
-// # Locks
-//
-// An endpoint's mutex guards its idle connections, the client's the list of
-// endpoints that have some. Neither is taken inside the other.
+// Package internal/idle keeps connections between requests; the only mutexes are
+// its own, and none is held while anything is waited for.
 package http1

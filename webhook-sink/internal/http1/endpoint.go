@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/anabranch/anabranch/webhook-sink/internal/http1/internal/idle"
 )
 
 // Endpoint is where POSTs go: an address, the head of every request to it, and the
@@ -25,9 +27,7 @@ type Endpoint struct {
 	once   sync.Once
 	config *tls.Config // made with the first connection
 
-	mu     sync.Mutex
-	idle   []*conn // the one used last is the last
-	listed bool    // with the sweeper
+	idle idle.List[*conn]
 }
 
 var errUnusable = errors.New("endpoint can't be written as a request")

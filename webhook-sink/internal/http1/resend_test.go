@@ -147,7 +147,7 @@ func TestServersThatHangUpUnannounced(t *testing.T) {
 				failed[waiting]++
 			}
 			if waiting {
-				awaitNews(e)
+				awaitNews(client, e)
 			}
 		}
 	}
@@ -169,8 +169,13 @@ func TestServersThatHangUpUnannounced(t *testing.T) {
 }
 
 // awaitNews waits until something has arrived on the idle connection, if only its end.
-func awaitNews(e *Endpoint) {
-	for len(e.idle) > 0 && e.idle[0].SetDeadline(far()) == nil && e.idle[0].quiet() {
+func awaitNews(client *Client, e *Endpoint) {
+	conn, ok := client.pool.Take(&e.idle)
+	if !ok {
+		return
+	}
+	for conn.SetDeadline(far()) == nil && conn.quiet() {
 		<-time.After(50 * time.Microsecond)
 	}
+	client.release(e, conn, time.Minute, true)
 }

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
+	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
 	"github.com/anabranch/anabranch/webhook-sink/internal/usual"
 )
 
@@ -89,7 +89,7 @@ func newLife(seed uint64) *life {
 	l.skewed = r.IntN(4) == 0
 	l.gap = int64(r.IntN(4))
 	l.chooseSchedule()
-	l.plan.limits = dispatch.Limits{Each: []int{1, 2, 8, 64}[r.IntN(4)]}
+	l.plan.limits = quota.Limits{Each: []int{1, 2, 8, 64}[r.IntN(4)]}
 	l.plan.limits.First = r.IntN(6) // 0: no such limit
 	l.plan.limits.Total = l.plan.limits.Each * (1 + r.IntN(16))
 	l.plan.partitions, l.plan.retryPartitions = 1+int32(r.IntN(3)), 1+int32(r.IntN(2))

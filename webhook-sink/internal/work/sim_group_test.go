@@ -14,6 +14,7 @@ import (
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/breaker"
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
+	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
 	"github.com/anabranch/anabranch/webhook-sink/internal/usual"
 )
 
@@ -22,7 +23,7 @@ import (
 type simGroup struct {
 	delays      []time.Duration
 	window      time.Duration
-	limits      dispatch.Limits
+	limits      quota.Limits
 	breaker     breaker.Settings
 	commitEvery time.Duration
 	random      func() float64
@@ -39,7 +40,7 @@ type simGroup struct {
 type simPlan struct {
 	delays          []time.Duration
 	window          time.Duration
-	limits          dispatch.Limits
+	limits          quota.Limits
 	destinations    map[string]int // endpoints of each
 	partitions      int32          // of each topic
 	retryPartitions int32
@@ -49,7 +50,7 @@ type simPlan struct {
 
 func newSimGroup(p simPlan) *simGroup {
 	g := &simGroup{
-		delays: usual.Delays(), window: usual.Window, limits: dispatch.Limits{Each: usual.InFlight, Total: usual.InFlightAll, First: usual.FirstInFlight},
+		delays: usual.Delays(), window: usual.Window, limits: quota.Limits{Each: usual.InFlight, Total: usual.InFlightAll, First: usual.FirstInFlight},
 		commitEvery: max(p.commitEvery, usual.CommitEvery), random: p.random,
 		broker: newSimBroker(), books: newSimBooks(),
 	}

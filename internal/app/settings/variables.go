@@ -1,4 +1,4 @@
-package app
+package settings
 
 import (
 	"errors"
@@ -81,9 +81,9 @@ func expectation(t reflect.Type) string {
 	}
 }
 
-// unknown returns the variables of the environment that look like settings of
+// Unknown returns the variables of the environment that look like settings of
 // ours and are not: a typing error in a name would otherwise go unnoticed.
-func unknown(environment map[string]string) []string {
+func Unknown(environment map[string]string) []string {
 	known := map[string]bool{}
 	for _, v := range variables() {
 		known[v.name] = true

@@ -1,40 +1,37 @@
-package app
+package settings
 
 import (
-	"log/slog"
 	"os"
 	"strings"
 	"testing"
 )
 
-func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
-
 func TestDefaultsWork(t *testing.T) {
 	t.Parallel()
-	cfg, err := LoadConfig(map[string]string{})
+	cfg, err := Load(map[string]string{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !cfg.embedded() || !cfg.Topics.Embedded || cfg.InstanceID == "" {
-		t.Errorf("without any setting: embedded %v, topics for it %v, instance %q", cfg.embedded(), cfg.Topics.Embedded, cfg.InstanceID)
+	if !cfg.Embedded() || !cfg.Topics.Embedded || cfg.InstanceID == "" {
+		t.Errorf("without any setting: embedded %v, topics for it %v, instance %q", cfg.Embedded(), cfg.Topics.Embedded, cfg.InstanceID)
 	}
 }
 
 func TestAllMistakesAtOnce(t *testing.T) {
 	t.Parallel()
-	_, err := LoadConfig(map[string]string{"TOPIC_REPLICATION": "many", "KAFKA_TLS": "perhaps", "INGEST_PRODUCE_TIMEOUT": "soon"})
+	_, err := Load(map[string]string{"TOPIC_REPLICATION": "many", "KAFKA_TLS": "perhaps", "INGEST_PRODUCE_TIMEOUT": "soon"})
 	for _, part := range []string{"TOPIC_REPLICATION=many: expected a whole number", "KAFKA_TLS=perhaps: expected true or false", "INGEST_PRODUCE_TIMEOUT=soon: expected a duration"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("LoadConfig = %v, want %q in it", err, part)
+			t.Errorf("Load = %v, want %q in it", err, part)
 		}
 	}
 }
 
 func TestUnknownFindsTypingErrors(t *testing.T) {
 	t.Parallel()
-	got := unknown(map[string]string{"WEBHOOK_SINK_RETRY_DELAY": "5s", "WEBHOOK_SINK_TIMEOUT": "5s", "PATH": "/bin"})
+	got := Unknown(map[string]string{"WEBHOOK_SINK_RETRY_DELAY": "5s", "WEBHOOK_SINK_TIMEOUT": "5s", "PATH": "/bin"})
 	if len(got) != 1 || got[0] != "WEBHOOK_SINK_RETRY_DELAY" {
-		t.Errorf("unknown = %v", got)
+		t.Errorf("Unknown = %v", got)
 	}
 }
 
@@ -47,7 +44,7 @@ func TestEverySettingIsDescribed(t *testing.T) {
 			t.Errorf("%s has no description", v.name)
 		}
 	}
-	readme, err := os.ReadFile("../../README.md")
+	readme, err := os.ReadFile("../../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,4 +66,12 @@ func referenceTable() string {
 		b.WriteString("| `" + v.name + "` | " + def + " | " + v.desc + " |\n")
 	}
 	return b.String()
+}
+
+func TestAdminTokenMustFitAHeader(t *testing.T) {
+	t.Parallel()
+	_, err := Load(map[string]string{"ADMIN_TOKEN": "two words"})
+	if err == nil || !strings.Contains(err.Error(), "ADMIN_TOKEN=[redacted]: expected printable ASCII") {
+		t.Errorf("got %v", err)
+	}
 }

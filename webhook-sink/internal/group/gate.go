@@ -1,11 +1,11 @@
-package webhooksink
+package group
 
 import (
 	"context"
 	"sync"
 )
 
-// gate lets a rebalance wait until what the poll loop has in hand is in the hands
+// Gate lets a rebalance wait until what the poll loop has in hand is in the hands
 // of the dispatcher.
 //
 // The client stops returning records of a partition before it calls us about its
@@ -17,14 +17,14 @@ import (
 // attempt's whole timeout. So the callbacks do this instead: break off the poll
 // under way, if one is, and wait until its records are taken in. A poll that
 // begins later returns nothing of what was lost.
-type gate struct {
+type Gate struct {
 	mu    sync.Mutex
 	poll  context.CancelFunc
 	taken chan struct{} // closed when the poll's records are taken in; nil between polls
 }
 
-// enter begins a poll, which must use the context returned.
-func (g *gate) enter(ctx context.Context) context.Context {
+// Enter begins a poll, which must use the context returned.
+func (g *Gate) Enter(ctx context.Context) context.Context {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	ctx, g.poll = context.WithCancel(ctx)
@@ -32,8 +32,8 @@ func (g *gate) enter(ctx context.Context) context.Context {
 	return ctx
 }
 
-// leave says that what the poll returned is taken in.
-func (g *gate) leave() {
+// Leave says that what the poll returned is taken in.
+func (g *Gate) Leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.poll()
@@ -41,8 +41,8 @@ func (g *gate) leave() {
 	g.taken = nil
 }
 
-// pass returns when everything that any poll has returned until now is taken in.
-func (g *gate) pass() {
+// Pass returns when everything that any poll has returned until now is taken in.
+func (g *Gate) Pass() {
 	g.mu.Lock()
 	taken := g.taken
 	if taken != nil {

@@ -17,8 +17,8 @@ const grace = time.Second
 // it stops fetching, so a poll may still have returned records of the old
 // assignment. They have to be refused while the partition is nobody's.
 func (s *session) assigned(ctx context.Context, _ *kgo.Client, added map[string][]int32) {
-	s.gate.pass()
-	s.dispatcher.Assign(added, s.finishedBefore(ctx, added))
+	s.gate.Pass()
+	s.dispatcher.Assign(added, s.member.FinishedBefore(ctx, added))
 	s.joined.Store(true)
 	s.tellReassigned()
 }
@@ -36,13 +36,13 @@ func (s *session) revoked(ctx context.Context, _ *kgo.Client, gone map[string][]
 	if len(gone) == 0 {
 		return // the end of a session in which we lost nothing
 	}
-	s.gate.pass()
+	s.gate.Pass()
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout+2*grace)
 	defer cancel()
 	if !within(s.cfg.Timeout+grace, s.dispatcher.Release(gone)...) {
 		s.log.Warn("partitions given back with attempts in flight, their events will be delivered again")
 	}
-	s.commitLast(ctx, gone)
+	s.member.CommitLast(ctx, gone)
 	s.dispatcher.Forget(gone)
 	s.tellReassigned()
 }
@@ -50,7 +50,7 @@ func (s *session) revoked(ctx context.Context, _ *kgo.Client, gone map[string][]
 // lost is called when the group has already given our partitions to others (our
 // session ended without us): to commit now could take back what they committed.
 func (s *session) lost(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
-	s.gate.pass()
+	s.gate.Pass()
 	s.joined.Store(false)
 	s.dispatcher.Forget(gone)
 }

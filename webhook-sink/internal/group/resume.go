@@ -1,4 +1,4 @@
-package webhooksink
+package group
 
 import (
 	"context"
@@ -15,24 +15,24 @@ import (
 // resumeTime bounds the look at what was finished before; the group waits for it.
 const resumeTime = 5 * time.Second
 
-// finishedBefore reads which records of the partitions were finished beyond the
+// FinishedBefore reads which records of the partitions were finished beyond the
 // group's offsets when they were last committed. The client reads the same offsets
 // a moment later, but does not pass on their metadata.
 //
 // Should the broker not answer, nothing was finished: what was is delivered once
 // more, which beats waiting.
-func (s *session) finishedBefore(ctx context.Context, of map[string][]int32) map[dispatch.Place]offsets.Done {
+func (m *Member) FinishedBefore(ctx context.Context, of map[string][]int32) map[dispatch.Place]offsets.Done {
 	if len(of) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, resumeTime)
 	defer cancel()
-	resp, err := offsetFetch(of).RequestWith(ctx, s.client)
+	resp, err := m.offsetFetch(of).RequestWith(ctx, m.Client)
 	if err == nil {
 		err = offsetFetchError(resp)
 	}
 	if err != nil {
-		s.log.Warn("read of committed offsets failed, some events will be delivered again", "error", err)
+		m.Logger.Warn("read of committed offsets failed, some events will be delivered again", "error", err)
 		return nil
 	}
 	before := make(map[dispatch.Place]offsets.Done)
@@ -49,9 +49,9 @@ func (s *session) finishedBefore(ctx context.Context, of map[string][]int32) map
 	return before
 }
 
-func offsetFetch(of map[string][]int32) *kmsg.OffsetFetchRequest {
+func (m *Member) offsetFetch(of map[string][]int32) *kmsg.OffsetFetchRequest {
 	group := kmsg.NewOffsetFetchRequestGroup()
-	group.Group = Group
+	group.Group = m.Group
 	for topic, nums := range of {
 		t := kmsg.NewOffsetFetchRequestGroupTopic()
 		t.Topic, t.Partitions = topic, nums

@@ -1,4 +1,4 @@
-package app
+package command
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/kafka"
 )
 
@@ -26,8 +27,8 @@ type connection struct {
 }
 
 // connect makes a connection, which is the caller's to close.
-func connect(proc Process) (*connection, error) {
-	brokers := proc.Config.brokers()
+func connect(proc settings.Process) (*connection, error) {
+	brokers := proc.Config.Brokers()
 	opts, err := brokers.Options(proc.Log)
 	if err != nil {
 		return nil, err

@@ -1,15 +1,15 @@
-package app
+package command
 
 import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/deadletters/redrive"
 	"github.com/anabranch/anabranch/schemas"
@@ -74,9 +74,9 @@ func (f *deadLetterFlags) again() *time.Time {
 
 // parse reads flags and ids, in any order. An id that stands there twice counts
 // once.
-func (f *deadLetterFlags) parse(args []string, w io.Writer) (deadletters.Selection, error) {
+func (f *deadLetterFlags) parse(args []string, streams settings.Streams) (deadletters.Selection, error) {
 	for {
-		rest, err := f.flags(args, w)
+		rest, err := f.flags(args, streams)
 		if err != nil || len(rest) == 0 {
 			return f.selected, errors.Join(err, f.fault(f.selected.Validate()))
 		}
@@ -92,13 +92,13 @@ func (f *deadLetterFlags) parse(args []string, w io.Writer) (deadletters.Selecti
 }
 
 // flags reads flags up to the first other argument and returns what is left.
-func (f *deadLetterFlags) flags(args []string, w io.Writer) ([]string, error) {
+func (f *deadLetterFlags) flags(args []string, streams settings.Streams) ([]string, error) {
 	var out strings.Builder
 	f.SetOutput(&out)
 	err := f.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		return nil, errors.Join(err, write(w, out.String()))
+		return nil, errors.Join(err, streams.Print(out.String()))
 	case err != nil:
 		return nil, f.fault(err)
 	}

@@ -1,4 +1,4 @@
-package webhooksink
+package group
 
 import (
 	"context"
@@ -8,11 +8,11 @@ import (
 
 func TestTheGateWaitsForWhatThePollReturned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var g gate
-		polling := g.enter(t.Context())
+		var g Gate
+		polling := g.Enter(t.Context())
 		passed := false
 		go func() {
-			g.pass()
+			g.Pass()
 			passed = true
 		}()
 		<-polling.Done() // the poll is broken off
@@ -20,7 +20,7 @@ func TestTheGateWaitsForWhatThePollReturned(t *testing.T) {
 		if passed {
 			t.Fatal("passed before what the poll returned was taken in")
 		}
-		g.leave()
+		g.Leave()
 		synctest.Wait()
 		if !passed {
 			t.Fatal("not passed")
@@ -29,23 +29,23 @@ func TestTheGateWaitsForWhatThePollReturned(t *testing.T) {
 }
 
 func TestTheGateIsOpenBetweenPolls(t *testing.T) {
-	var g gate
-	g.pass()
-	g.enter(t.Context())
-	g.leave()
-	g.pass()
+	var g Gate
+	g.Pass()
+	g.Enter(t.Context())
+	g.Leave()
+	g.Pass()
 }
 
 func TestTheGateLetsSeveralPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var g gate
+		var g Gate
 		for range 3 {
-			polling := g.enter(t.Context())
-			go g.pass()
-			go g.pass()
+			polling := g.Enter(t.Context())
+			go g.Pass()
+			go g.Pass()
 			<-polling.Done()
 			synctest.Wait()
-			g.leave()
+			g.Leave()
 			if context.Cause(polling) == nil {
 				t.Fatal("the poll's context is not ended, and leaks")
 			}

@@ -1,13 +1,15 @@
-package app
+package command
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
+	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/deadletters/listing"
 	"github.com/anabranch/anabranch/internal/deadletters/redrive"
+	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 )
 
@@ -23,14 +25,14 @@ An ID is <partition>-<offset>, as list prints it. T is a duration back (24h), a 
 ` + "`anabranch dead-letters redrive -h` explains the flags.\n"
 
 // deadLettersCommand runs one of the commands below dead-letters.
-func deadLettersCommand(ctx context.Context, args []string, streams Streams) error {
+func deadLettersCommand(ctx context.Context, args []string, streams settings.Streams) error {
 	if len(args) == 0 {
 		return errors.New("dead-letters: expected list, show or redrive")
 	}
 	name, args := args[0], args[1:]
 	switch name {
 	case "-h", "-help", "--help":
-		return write(streams.Out, deadLettersUsage)
+		return streams.Print(deadLettersUsage)
 	case "list":
 		return listDeadLetters(ctx, args, streams)
 	case "show":
@@ -41,11 +43,11 @@ func deadLettersCommand(ctx context.Context, args []string, streams Streams) err
 	return fmt.Errorf("dead-letters: unknown command %q: expected list, show or redrive", name)
 }
 
-func listDeadLetters(ctx context.Context, args []string, streams Streams) error {
+func listDeadLetters(ctx context.Context, args []string, streams settings.Streams) error {
 	flags := newDeadLetterFlags("dead-letters list")
 	flags.selecting()
 	asJSON := flags.Bool("json", false, "print one JSON object a line")
-	selected, err := flags.parse(args, streams.Out)
+	selected, err := flags.parse(args, streams)
 	if err != nil {
 		return err
 	}
@@ -60,10 +62,10 @@ func listDeadLetters(ctx context.Context, args []string, streams Streams) error 
 	})
 }
 
-func showDeadLetter(ctx context.Context, args []string, streams Streams) error {
+func showDeadLetter(ctx context.Context, args []string, streams settings.Streams) error {
 	flags := newDeadLetterFlags("dead-letters show")
 	asJSON := flags.Bool("json", false, "print the event alone, as it is")
-	selected, err := flags.parse(args, streams.Out)
+	selected, err := flags.parse(args, streams)
 	if err != nil {
 		return err
 	}
@@ -78,14 +80,14 @@ func showDeadLetter(ctx context.Context, args []string, streams Streams) error {
 	})
 }
 
-func redriveDeadLetters(ctx context.Context, args []string, streams Streams) error {
+func redriveDeadLetters(ctx context.Context, args []string, streams settings.Streams) error {
 	flags := newDeadLetterFlags("dead-letters redrive")
 	flags.selecting()
 	all := flags.Bool("all", false, "redrive every dead letter")
 	rate := flags.rate()
 	dryRun := flags.Bool("dry-run", false, "show what would be done and do nothing")
 	again := flags.again()
-	selected, err := flags.parse(args, streams.Out)
+	selected, err := flags.parse(args, streams)
 	switch {
 	case err != nil:
 		return err
@@ -95,13 +97,14 @@ func redriveDeadLetters(ctx context.Context, args []string, streams Streams) err
 		return fmt.Errorf("%s: expected either a selection or --all, found both", flags.Name())
 	}
 	return withDeadLetters(ctx, streams, func(log *deadletters.Log) error {
-		state, readErr := inTime(ctx, func(ctx context.Context) (wstopic.State, error) { return wstopic.Read(ctx, log.Kafka) })
+		users := regulation.NewRegister()
+		state, readErr := inTime(ctx, func(ctx context.Context) (wstopic.State, error) { return wstopic.ReadWith(ctx, log.Kafka, users) })
 		if readErr != nil {
 			return readErr
 		}
 		return redrive.Run(ctx, redrive.Settings{
-			Log: log, Workspace: state.Snapshot,
-			Out: streams.Out, Err: streams.Err, Terminal: terminal(streams.Err),
+			Log: log, Workspace: state.Snapshot, Suppressed: users.Suppressed.Has,
+			Out: streams.Out, Err: streams.Err, Terminal: settings.Terminal(streams.Err),
 			Selection: selected, Rate: *rate, DryRun: *dryRun, Again: *again,
 		})
 	})
@@ -110,8 +113,8 @@ func redriveDeadLetters(ctx context.Context, args []string, streams Streams) err
 // withDeadLetters connects to the brokers and gives up when none answers in time.
 // What do does with them has bounds of its own: to read a long topic takes longer
 // than to find out that nobody is there.
-func withDeadLetters(ctx context.Context, streams Streams, do func(*deadletters.Log) error) error {
-	proc, err := newProcess(streams)
+func withDeadLetters(ctx context.Context, streams settings.Streams, do func(*deadletters.Log) error) error {
+	proc, err := settings.Open(streams)
 	if err != nil {
 		return err
 	}

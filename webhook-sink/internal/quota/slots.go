@@ -1,4 +1,4 @@
-package dispatch
+package quota
 
 // Limits bound the attempts in flight.
 type Limits struct {
@@ -12,21 +12,32 @@ type Limits struct {
 	First int
 }
 
-// each is how many attempts a destination may have in flight now.
-func (l Limits) each(q *queue) int {
+// Slots are the attempts of one destination. The zero value is that of one that has
+// none in flight and has delivered nothing yet.
+type Slots struct {
+	Firsts, Retries int  // attempts in flight
+	Down            bool // the last attempt that showed something was withheld
+	Earned          int  // deliveries, up to where they no longer matter; see Limits.First
+}
+
+// InFlight returns how many attempts are in flight.
+func (s *Slots) InFlight() int { return s.Firsts + s.Retries }
+
+// Most is how many attempts a destination may have in flight now.
+func (l Limits) Most(s *Slots) int {
 	switch {
 	case l.First == 0:
 		return l.Each
-	case q.down:
+	case s.Down:
 		return min(l.Each, max(l.First, l.Each/8))
 	}
-	return min(l.Each, l.First+q.earned)
+	return min(l.Each, l.First+s.Earned)
 }
 
 // step is how many slots a destination leaves free for each that it holds.
 const step = 16
 
-// room reports whether a destination may start one more attempt, when inFlight
+// Room reports whether a destination may start one more attempt, when inFlight
 // are under way over all destinations.
 //
 // Beside its own limit, the more a destination has in flight the more it leaves
@@ -36,16 +47,16 @@ const step = 16
 // would hold all of 1,024 slots, and the next one would get a slot once in five
 // seconds; were only as much left free as each has itself, two hundred that hang
 // would leave five slots to eight hundred that do not.
-func (l Limits) room(q *queue, inFlight int) bool {
-	has, free := q.inFlight(), l.Total-inFlight
-	return has < l.each(q) && free > max(has, min(step*has, l.Total/8))
+func (l Limits) Room(s *Slots, inFlight int) bool {
+	has, free := s.InFlight(), l.Total-inFlight
+	return has < l.Most(s) && free > max(has, min(step*has, l.Total/8))
 }
 
-// retry reports whether a retry may start. Retries take half of a destination's
+// Retry reports whether a retry may start. Retries take half of a destination's
 // slots at most, so that fresh events stay fast when a backlog returns.
-func (l Limits) retry(q *queue, inFlight int) bool {
-	return l.room(q, inFlight) && q.retries < l.retries()
+func (l Limits) Retry(s *Slots, inFlight int) bool {
+	return l.Room(s, inFlight) && s.Retries < l.Retries()
 }
 
-// retries are how many slots of a destination retries may hold.
-func (l Limits) retries() int { return max(1, l.Each/2) }
+// Retries are how many slots of a destination retries may hold.
+func (l Limits) Retries() int { return max(1, l.Each/2) }

@@ -1,4 +1,4 @@
-package app
+package settings
 
 import (
 	"errors"
@@ -36,10 +36,10 @@ type Config struct {
 	Sink   webhooksink.Config
 }
 
-// LoadConfig reads the settings from an environment. The error lists every
+// Load reads the settings from an environment. The error lists every
 // setting that cannot work, each with the variable, the value and what was
 // expected.
-func LoadConfig(environment map[string]string) (Config, error) {
+func Load(environment map[string]string) (Config, error) {
 	cfg, err := parse(environment)
 	if err != nil {
 		return cfg, err
@@ -48,18 +48,18 @@ func LoadConfig(environment map[string]string) (Config, error) {
 		// Containers have host names of their own, and keep them over a restart.
 		cfg.InstanceID, _ = os.Hostname()
 	}
-	cfg.Topics.Embedded = cfg.embedded()
+	cfg.Topics.Embedded = cfg.Embedded()
 	return cfg, cfg.validate()
 }
 
-// embedded reports whether the process speaks to the embedded broker: its own,
+// Embedded reports whether the process speaks to the embedded broker: its own,
 // or that of a running `anabranch run`.
-func (c *Config) embedded() bool { return len(c.Kafka.Brokers) == 0 }
+func (c *Config) Embedded() bool { return len(c.Kafka.Brokers) == 0 }
 
-// brokers is where to find the broker, embedded or not.
-func (c *Config) brokers() kafka.Config {
+// Brokers is where to find the broker, embedded or not.
+func (c *Config) Brokers() kafka.Config {
 	k := c.Kafka
-	if c.embedded() {
+	if c.Embedded() {
 		k = kafka.Config{Brokers: []string{c.BrokerAddr}}
 	}
 	return k

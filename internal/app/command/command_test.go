@@ -1,0 +1,64 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/anabranch/anabranch/internal/app/settings"
+)
+
+// typed runs a command as the shell would and returns what it prints.
+func typed(t *testing.T, name string, args ...string) (string, error) {
+	t.Helper()
+	run, ok := Named(name)
+	if !ok {
+		t.Fatalf("no command is named %q", name)
+	}
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	runErr := run(t.Context(), args, settings.Streams{Out: out, Err: out})
+	text, err := os.ReadFile(out.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text), runErr
+}
+
+func TestCommandLine(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]struct{ out, err string }{
+		"apply --help":          {out: "the workspace file"},
+		"receive -h":            {out: "shared secret"},
+		"apply":                 {err: "expected -f FILE"},
+		"apply -f":              {err: "flag needs an argument"},
+		"apply -f a b":          {err: `unexpected argument "b"`},
+		"receive --port 1":      {err: "flag provided but not defined"},
+		"receive --addr nobody": {err: "--addr=nobody: expected host:port"},
+	} {
+		t.Run(line, func(t *testing.T) {
+			t.Parallel()
+			words := strings.Fields(line)
+			out, err := typed(t, words[0], words[1:]...)
+			if !strings.Contains(out, want.out) {
+				t.Errorf("printed %q, want %q in it", out, want.out)
+			}
+			if (err != nil) != (want.err != "") || err != nil && !strings.Contains(err.Error(), want.err) {
+				t.Errorf("error %v, want %q", err, want.err)
+			}
+		})
+	}
+}
+
+func TestStagesAreNoCommands(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"run", "ingest", "help", ""} {
+		if _, ok := Named(name); ok {
+			t.Errorf("%q is a command of this package", name)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package settings
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/caarlos0/env/v11"
+	"golang.org/x/term"
+
+	"github.com/anabranch/anabranch/internal/telemetry"
+)
+
+// Streams are where the process writes: Out is for people and scripts, Err for
+// the log.
+type Streams struct{ Out, Err *os.File }
+
+// Print writes a text for people to Out.
+func (s Streams) Print(text string) error {
+	if _, err := io.WriteString(s.Out, text); err != nil {
+		return fmt.Errorf("write to standard output: %w", err)
+	}
+	return nil
+}
+
+// Process is what a process that runs something has around it.
+type Process struct {
+	Config Config
+	Log    *slog.Logger
+	// Out is where people read: the start-up text and the built-in receiver's
+	// deliveries.
+	Out io.Writer
+	// Color is true when Out is a terminal.
+	Color bool
+	// Environment is the process's, to find settings with a typing error in the
+	// name.
+	Environment map[string]string
+}
+
+// Open reads the settings from the environment and makes the log.
+func Open(streams Streams) (Process, error) {
+	environment := env.ToMap(os.Environ())
+	cfg, err := Load(environment)
+	if err != nil {
+		return Process{}, err
+	}
+	log, err := telemetry.NewLogger(streams.Err, cfg.LogLevel, cfg.LogFormat, Terminal(streams.Err))
+	if err != nil {
+		return Process{}, err
+	}
+	return Process{Config: cfg, Log: log, Out: streams.Out, Color: Terminal(streams.Out), Environment: environment}, nil
+}
+
+// Terminal reports whether a person sees what is written to f.
+func Terminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

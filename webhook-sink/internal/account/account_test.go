@@ -1,0 +1,243 @@
+package account
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
+	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
+	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
+	"github.com/anabranch/anabranch/webhook-sink/internal/schedule"
+	"github.com/anabranch/anabranch/webhook-sink/internal/seldom"
+)
+
+var _ attempt.Observer = (*Account)(nil)
+
+// desk is an account with its log and its series.
+type desk struct {
+	*Account
+
+	t     *testing.T
+	books *prometheus.Registry
+	log   bytes.Buffer
+}
+
+// newDesk returns the account of a workspace whose one destination is crm.
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	d := &desk{t: t, books: prometheus.NewRegistry()}
+	d.Account = New(d.books, slog.New(slog.NewTextHandler(&d.log, nil)))
+	d.Follow(workspace.NewSnapshot(nil, []workspace.Destination{{ID: "crm"}}))
+	return d
+}
+
+// job returns a job of a topic, written a second ago, as the dispatcher hands it
+// out.
+func (d *desk) job(topic string) *dispatch.Job {
+	d.t.Helper()
+	begun := make(chan *dispatch.Job, 1)
+	dispatcher := dispatch.New(dispatch.Options{
+		Limits: quota.Limits{Each: 1, Total: 2},
+		Gauges: d.Gauges(),
+		Start:  func(j *dispatch.Job) { begun <- j },
+	})
+	at := dispatch.Place{Topic: topic}
+	dispatcher.Assign(map[string][]int32{at.Topic: {at.Num}}, nil)
+	j := dispatch.NewJob(&kgo.Record{Topic: at.Topic, Value: []byte("{}"), Timestamp: time.Now().Add(-time.Second)})
+	j.Read()
+	dispatcher.Take(at, []*dispatch.Job{j})
+	return <-begun // a retry's turn comes by a timer
+}
+
+// value returns one series, 0 when there is none.
+func (d *desk) value(name string, labels ...string) float64 {
+	d.t.Helper()
+	families, err := d.books.Gather()
+	if err != nil {
+		d.t.Fatalf("gather: %v", err)
+	}
+	for _, f := range families {
+		if f.GetName() != "anabranch_webhook_sink_"+name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			var values []string
+			for _, l := range m.GetLabel() {
+				values = append(values, l.GetValue())
+			}
+			if strings.Join(values, ",") == strings.Join(labels, ",") {
+				return m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			}
+		}
+	}
+	return 0
+}
+
+func fate(ending schedule.Ending, destination string, reason schemas.Reason) schedule.Fate {
+	return schedule.Fate{Ending: ending, Headers: schemas.Headers{Destination: destination, MessageID: "m1", Reason: reason}}
+}
+
+// TestEachEndingIsCounted: once, where it belongs, and nowhere else.
+func TestEachEndingIsCounted(t *testing.T) {
+	t.Parallel()
+	all := [][]string{
+		{"deliveries_total", "crm", "delivered"},
+		{"deliveries_total", "crm", "retried"},
+		{"deliveries_total", "crm", "dead"},
+		{"dead_letters_total", "status_4xx"},
+		{"hops_total"},
+		{"delivery_seconds"},
+	}
+	for ending, want := range map[schedule.Ending]string{
+		schedule.Delivered:  "deliveries_total,crm,delivered delivery_seconds",
+		schedule.Retried:    "deliveries_total,crm,retried",
+		schedule.Dead:       "deliveries_total,crm,dead dead_letters_total,status_4xx",
+		schedule.Hopped:     "hops_total",
+		schedule.Withheld:   "",
+		schedule.Unfinished: "",
+	} {
+		d := newDesk(t)
+		d.Ended(d.job("deliver.crm"), fate(ending, "crm", schemas.ReasonStatus4xx))
+		var counted []string
+		for _, series := range all {
+			if n := d.value(series[0], series[1:]...); n == 1 {
+				counted = append(counted, strings.Join(series, ","))
+			} else if n != 0 {
+				t.Errorf("ending %d: %v is %v", ending, series, n)
+			}
+		}
+		if got := strings.Join(counted, " "); got != want {
+			t.Errorf("ending %d is counted in %q, want %q", ending, got, want)
+		}
+	}
+}
+
+// TestOnlyFirstAttemptsHaveALatency: a retry's would be the length of an outage.
+func TestOnlyFirstAttemptsHaveALatency(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		d.Ended(d.job("webhook-retry.5s"), fate(schedule.Delivered, "crm", ""))
+		if n := d.value("delivery_seconds"); n != 0 {
+			t.Errorf("%v latencies of a retry", n)
+		}
+		if n := d.value("deliveries_total", "crm", "delivered"); n != 1 {
+			t.Errorf("%v deliveries, want 1", n)
+		}
+	})
+}
+
+// TestAnUnknownDestinationIsNoLabel: ids come from record headers, which say
+// whatever they say.
+func TestAnUnknownDestinationIsNoLabel(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.Ended(d.job("deliver.gone"), fate(schedule.Dead, "gone", schemas.ReasonDestinationRemoved))
+	d.Posted("gone", attempt.OutcomeDelivered)
+	d.LeftOut("gone")
+	d.Down("gone", 2)
+	for _, series := range [][]string{
+		{"deliveries_total", "dead"}, {"attempts_total", attempt.OutcomeDelivered}, {"left_out_total"}, {"endpoints_down"},
+	} {
+		under := func(id string) []string { return append([]string{id}, series[1:]...) }
+		if n := d.value(series[0], under("gone")...); n != 0 {
+			t.Errorf("%s has a series of the id: %v", series[0], n)
+		}
+		if n := d.value(series[0], under("(removed)")...); n == 0 {
+			t.Errorf("%s has nothing under (removed)", series[0])
+		}
+	}
+}
+
+// TestADestinationThatWasRemovedKeepsItsLabel: what it left behind ends under its
+// own name while the process lives.
+func TestADestinationThatWasRemovedKeepsItsLabel(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.Follow(workspace.NewSnapshot(nil, nil))
+	d.Ended(d.job("deliver.crm"), fate(schedule.Dead, "crm", schemas.ReasonDestinationRemoved))
+	if n := d.value("deliveries_total", "crm", "dead"); n != 1 {
+		t.Errorf("%v dead under the destination's name, want 1", n)
+	}
+}
+
+// TestDeadLettersAreLoggedSeldom: the first of a kind, and later how many there
+// were in between.
+func TestDeadLettersAreLoggedSeldom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		j := d.job("deliver.crm")
+		for range 3 {
+			d.Ended(j, fate(schedule.Dead, "crm", schemas.ReasonStatus4xx))
+		}
+		d.Ended(j, fate(schedule.Dead, "crm", schemas.ReasonTLS))
+		if n := strings.Count(d.log.String(), "event given up"); n != 2 {
+			t.Errorf("%d lines for two kinds:\n%s", n, d.log.String())
+		}
+		time.Sleep(seldom.Every)
+		d.Ended(j, fate(schedule.Dead, "crm", schemas.ReasonStatus4xx))
+		if !strings.Contains(d.log.String(), "passed_over=2") {
+			t.Errorf("the next line does not say how many were passed over:\n%s", d.log.String())
+		}
+	})
+}
+
+func TestCommitsAndWritesAreCounted(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.Committed(nil)
+	d.Committed(nil)
+	d.Committed(errors.New("broker is gone"))
+	d.WriteFailed()
+	for series, want := range map[[2]string]float64{{"commits_total", "done"}: 2, {"commits_total", "failed"}: 1} {
+		if got := d.value(series[0], series[1]); got != want {
+			t.Errorf("%v is %v, want %v", series, got, want)
+		}
+	}
+	if got := d.value("write_errors_total"); got != 1 {
+		t.Errorf("write_errors_total is %v, want 1", got)
+	}
+}
+
+// TestSeriesExistBeforeTheFirstEvent: rates over them see the first event too.
+func TestSeriesExistBeforeTheFirstEvent(t *testing.T) {
+	t.Parallel()
+	families, err := newDesk(t).books.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := make(map[string]int)
+	for _, f := range families {
+		count[strings.TrimPrefix(f.GetName(), "anabranch_webhook_sink_")] = len(f.GetMetric())
+	}
+	for name, want := range map[string]int{
+		"deliveries_total":       3 + 1, // of crm, and the dead of removed ones
+		"attempts_total":         1 + len(attemptReasons()),
+		"dead_letters_total":     len(schemas.Reasons()),
+		"commits_total":          2,
+		"hops_total":             1,
+		"write_errors_total":     1,
+		"in_flight":              1,
+		"queue_bytes":            1,
+		"delivery_seconds":       1,
+		"retry_lateness_seconds": 1,
+		"retries_waiting":        1,
+		"left_out_total":         1,
+		"endpoints_down":         1,
+	} {
+		if count[name] != want {
+			t.Errorf("%s has %d series, expected %d", name, count[name], want)
+		}
+	}
+}

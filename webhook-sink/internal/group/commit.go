@@ -1,0 +1,95 @@
+package group
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
+	"github.com/anabranch/anabranch/webhook-sink/internal/work"
+)
+
+const (
+	commitTime = 3 * time.Second
+	// commitAgain is the pause after a commit that failed, and commitSoon that after
+	// one that came at a bad moment of a rebalance.
+	commitAgain = time.Second
+	commitSoon  = 100 * time.Millisecond
+)
+
+// CommitLoop commits soon after something has finished, until ctx ends; while
+// nothing does, it sleeps. It does not break off a commit under way: the client
+// would drop the connection, and the broker could take up that commit behind the
+// last one of all, which would set the offsets back and let a clean stop repeat
+// events.
+func (m *Member) CommitLoop(ctx context.Context) {
+	for pause := m.Every; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.Dispatcher.Finished():
+		}
+		if !work.Rest(ctx, pause) {
+			return
+		}
+		timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+		pause = m.Every
+		if again := m.commit(timed, nil); again > 0 {
+			pause = again
+			m.Dispatcher.Tell()
+		}
+		cancel()
+	}
+}
+
+// CommitLast commits what is left of the named partitions, or of all, until it
+// succeeds or ctx ends.
+func (m *Member) CommitLast(ctx context.Context, of map[string][]int32) {
+	for {
+		again := m.commit(ctx, of)
+		if again == 0 || !work.Rest(ctx, again) {
+			return
+		}
+	}
+}
+
+// commit commits the watermarks of the named partitions, or of all. What fails is
+// still dirty afterwards and goes with the next commit, which is worth trying after
+// the time returned; zero means that it succeeded.
+//
+// Commits exclude each other from reading the watermarks to the answer. Were one
+// to read them, a revocation to commit newer ones, and the first to be sent only
+// then, it would take the group's offsets back on a partition that is no longer
+// ours.
+func (m *Member) commit(ctx context.Context, of map[string][]int32) (again time.Duration) {
+	m.committing.Lock()
+	defer m.committing.Unlock()
+	// First of all: a session that is lost from here on leaves a generation behind
+	// that the broker refuses.
+	by := m.identity()
+	marks := m.Dispatcher.Watermarks(of)
+	if len(marks) == 0 {
+		return 0
+	}
+	err := m.send(ctx, by, marks)
+	if errors.Is(err, kerr.OffsetMetadataTooLarge) {
+		m.bare = true
+		m.Logger.Warn("the brokers take less metadata with a commit than usual, so a stop will repeat some events: raise offset.metadata.max.bytes",
+			"needed", offsets.MaxEncoded)
+		err = m.send(ctx, by, marks)
+	}
+	switch {
+	case err == nil:
+		m.Count(nil)
+		m.Dispatcher.Committed(marks)
+		return 0
+	case errors.Is(err, kerr.RebalanceInProgress), errors.Is(err, kerr.IllegalGeneration):
+		return commitSoon // between two generations, which takes a moment
+	default:
+		m.Count(err)
+		m.Logger.Warn("commit of offsets failed, trying again", "partitions", len(marks), "error", err)
+		return commitAgain
+	}
+}
