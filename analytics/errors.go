@@ -10,7 +10,8 @@ import (
 
 // Errors of a call; errors.Is finds them.
 var (
-	// ErrClosed is returned by every call after the first Close.
+	// ErrClosed is returned by every call that would queue a message, or close, after
+	// the first Close. Flush has nothing to wait for then, and returns nil.
 	ErrClosed = dispatch.ErrClosed
 	// ErrQueueFull is returned when there is no room for a message: at once under
 	// [Refuse]; under [Block] when the context has ended first, with its cause.

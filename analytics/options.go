@@ -68,6 +68,11 @@ func WithLogger(logger *slog.Logger) Option {
 // once, in the order of the calls for each user. It is called by the goroutines that
 // send, several at a time for different users, so it should be quick; it may queue
 // messages, and must not call Flush, Close or CloseContext, which wait for it.
+//
+// A message that is dropped ([DropOldest]) is reported by the call that took its
+// place, before that returns, and before older messages of its user that are on
+// their way. A callback that queues another for each of these would be called by
+// itself without end. CloseContext reports what was not sent.
 func WithCallback(f func(Outcome)) Option {
 	return func(c *Client) error {
 		c.callback = f

@@ -109,6 +109,10 @@ func batchContext(usual, more map[string]any) ([]byte, error) {
 	return text, nil
 }
 
+// writeBuffer holds a request of usual size: it leaves in one write, and the
+// transport makes no other buffer, of 32 KB for each request, to copy it through.
+const writeBuffer = 64 << 10
+
 // httpClient returns a copy of the user's client with what it lacks, and sets what
 // gives its connections back.
 func (c *Client) httpClient() *http.Client {
@@ -122,6 +126,7 @@ func (c *Client) httpClient() *http.Client {
 	if usual, ok := http.DefaultTransport.(*http.Transport); ok && client.Transport == nil {
 		own := usual.Clone()
 		own.MaxIdleConnsPerHost = c.maxInFlight
+		own.WriteBufferSize = writeBuffer
 		client.Transport, c.release = own, own.CloseIdleConnections
 	}
 	return &client

@@ -14,8 +14,7 @@ import (
 // and sends what there is until ctx ends. It returns the messages that were not
 // sent by then, in the order in which they were put, and reports them; the answer
 // to the last attempt of some may have been on its way. When it returns, nothing
-// of the dispatcher runs any more, unless a Report or a Post does not return: the
-// messages of such a batch are reported when it does.
+// of the dispatcher runs any more, unless a Report or a Post does not return.
 //
 // The first call closes. Any other waits for it, at most until its own context ends,
 // and returns ErrClosed.
@@ -65,6 +64,10 @@ func (d *Dispatcher) shut() bool {
 		return false
 	}
 	d.closed = true
+	d.door.mu.Lock()
+	d.door.shut = true
+	d.door.mu.Unlock()
+	d.takeIn()
 	for _, c := range d.blocked {
 		c.answer <- ErrClosed
 	}
@@ -81,7 +84,11 @@ func (d *Dispatcher) leftovers() ([]*queue.Message, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	unsent := d.unsent
-	d.collected = true
+	for _, batch := range d.out { // attempts that do not heed their context
+		unsent = append(unsent, batch...)
+	}
+	d.inFlight -= len(d.out)
+	clear(d.out)
 	for m := d.queue.Drop(); m != nil; m = d.queue.Drop() {
 		unsent = append(unsent, m)
 	}

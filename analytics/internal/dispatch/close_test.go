@@ -145,28 +145,37 @@ func TestCloseAgain(t *testing.T) {
 }
 
 // An attempt that does not heed its context keeps Close for a second, not for
-// ever, and its messages still have one outcome.
+// ever. Its messages were not sent as far as anybody knows, whatever it says later.
 func TestCloseWithAnAttemptThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, func(c *Config) { c.FlushAt, c.BatchMessages = 1, 1 })
 		free := make(chan struct{})
-		l.respond(func(context.Context, []*queue.Message) upload.Answer {
+		l.respond(func(_ context.Context, batch []*queue.Message) upload.Answer {
 			<-free
-			return down(0)
+			if batch[0].ID == "m1" {
+				return down(0)
+			}
+			return taken
 		})
 		l.put(t, "u", 1, 2)
+		l.put(t, "v", 3, 1)
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		unsent, err := l.Close(ctx)
-		if got := ids(unsent); time.Since(l.start) != 2*time.Second || !slices.Equal(got, []string{"m2"}) || !errors.Is(err, ErrUnsent) {
+		if got := ids(unsent); time.Since(l.start) != 2*time.Second || !slices.Equal(got, []string{"m1", "m2", "m3"}) || !errors.Is(err, ErrUnsent) {
 			t.Errorf("%v, %v after %v", got, err, time.Since(l.start))
 		}
 		close(free)
 		<-l.ended
 		told := l.told()
-		if s := l.Stats(); len(told) != 2 || told[1].id != "m1" || !errors.Is(told[1].err, ErrUnsent) || s.Unsent != 2 || s.Queued != 0 {
+		if s := l.Stats(); len(told) != 3 || s.Unsent != 3 || s.Sent != 0 || s.Queued != 0 || s.QueuedBytes != 0 || s.InFlight != 0 {
 			t.Errorf("%v, %+v", told, s)
+		}
+		for _, o := range told {
+			if !errors.Is(o.err, ErrUnsent) {
+				t.Errorf("%s: %v", o.id, o.err)
+			}
 		}
 	})
 }

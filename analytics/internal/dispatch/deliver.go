@@ -88,15 +88,16 @@ func (d *Dispatcher) failed(batch []*queue.Message, answer upload.Answer, failur
 // its users are only free afterwards, so that they are told in order.
 func (d *Dispatcher) decided(batch []*queue.Message, answer upload.Answer) {
 	outcome := func(i int) error {
-		if answer.Verdict == upload.Refused {
-			return answer.Err
-		}
 		if r := answer.Rejected[i]; r != nil {
 			return r
 		}
-		return nil
+		return answer.Err
 	}
 	d.mu.Lock()
+	if !d.claim(batch) {
+		d.mu.Unlock()
+		return
+	}
 	d.stats.Requests++
 	for i := range batch {
 		if outcome(i) == nil {
@@ -135,23 +136,21 @@ func (d *Dispatcher) log(batch []*queue.Message, answer upload.Answer) {
 	}
 }
 
-// abandon leaves a batch to Close. If that did not wait for it, its messages are
-// reported here.
+// claim reports whether the outcome of a batch is still open, and has it be the
+// caller's to say; d.mu is held. Close claims what does not come back in time.
+func (d *Dispatcher) claim(batch []*queue.Message) bool {
+	_, open := d.out[batch[0]]
+	delete(d.out, batch[0])
+	return open
+}
+
+// abandon leaves a batch to Close.
 func (d *Dispatcher) abandon(batch []*queue.Message) {
 	d.mu.Lock()
-	d.queue.Done(batch)
-	d.inFlight--
-	late, reason := d.collected, d.reason()
-	if !late {
+	defer d.mu.Unlock()
+	if d.claim(batch) {
+		d.queue.Done(batch)
+		d.inFlight--
 		d.unsent = append(d.unsent, batch...)
-		d.mu.Unlock()
-		return
-	}
-	d.stats.Unsent += uint64(len(batch))
-	d.release(batch)
-	d.settle(ErrClosed, batch...)
-	d.mu.Unlock()
-	for _, m := range batch {
-		d.cfg.Report(m, reason)
 	}
 }

@@ -129,12 +129,17 @@ func TestRefusal(t *testing.T) {
 		alone := &upload.Refusal{Status: 200, Code: "too_large"}
 		l.respond(always(upload.Answer{Verdict: upload.Taken, Rejected: map[int]*upload.Refusal{1: alone, 7: alone, -1: alone}}))
 		l.put(t, "u", 3, 3)
+		if err := l.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		l.respond(always(upload.Answer{Verdict: upload.Refused, Err: refusal, Rejected: map[int]*upload.Refusal{0: alone}}))
+		l.put(t, "u", 6, 2)
 		l.end(t)
-		want := []outcome{{"m1", refusal}, {"m2", refusal}, {"m3", nil}, {"m4", alone}, {"m5", nil}}
+		want := []outcome{{"m1", refusal}, {"m2", refusal}, {"m3", nil}, {"m4", alone}, {"m5", nil}, {"m6", alone}, {"m7", refusal}}
 		if got := l.told(); !slices.Equal(got, want) {
 			t.Errorf("got  %v\nwant %v", got, want)
 		}
-		if s := l.Stats(); s.Sent != 2 || s.Rejected != 3 || s.Requests != 2 || s.Retries != 0 {
+		if s := l.Stats(); s.Sent != 2 || s.Rejected != 5 || s.Requests != 3 || s.Retries != 0 {
 			t.Errorf("%+v", s)
 		}
 	})

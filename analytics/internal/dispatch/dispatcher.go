@@ -19,20 +19,22 @@ type Dispatcher struct {
 	ended   chan struct{}      // closed: the loop and all it started have returned
 	settled chan struct{}      // closed: every message has its outcome
 
-	mu       sync.Mutex // guards all below
+	door door
+
+	mu       sync.Mutex       // guards all below
+	spare    []*queue.Message // empty: for what arrives next
 	queue    queue.Queue
 	held     queue.Load // let in and not yet decided on
 	open     int        // let in and not yet reported
 	blocked  []*caller
 	flushes  []*flush
 	schedule schedule
-	inFlight int
+	out      map[*queue.Message][]*queue.Message // batches not yet decided on, by their first message
+	inFlight int                                 // these, and such as are being reported
 	closed   bool
 	unsent   []*queue.Message
 	lastErr  error // of the last attempt that failed
-
-	collected bool // Close has taken what was unsent
-	stats     Stats
+	stats    Stats
 }
 
 // New starts a Dispatcher, which has to be closed.
@@ -42,15 +44,16 @@ func New(cfg Config) *Dispatcher {
 		cfg: cfg, halt: halt,
 		wake: make(chan struct{}, 1), closing: make(chan struct{}),
 		ended: make(chan struct{}), settled: make(chan struct{}),
-		schedule: schedule{lastFlush: time.Now()},
+		schedule: schedule{lastFlush: time.Now()}, out: map[*queue.Message][]*queue.Message{},
 	}
+	d.door.quiet.Messages, d.door.quiet.Bytes = 1, 1
 	go d.loop(ctx)
 	return d
 }
 
 // Stats returns a consistent snapshot.
 func (d *Dispatcher) Stats() Stats {
-	d.mu.Lock()
+	d.lock()
 	defer d.mu.Unlock()
 	s := d.stats
 	s.Queued, s.QueuedBytes, s.InFlight = d.held.Messages, d.held.Bytes, d.inFlight
@@ -76,7 +79,7 @@ type flush struct {
 // Flush has all that was let in before the call leave now, and waits until each
 // has its outcome or ctx ends.
 func (d *Dispatcher) Flush(ctx context.Context) error {
-	d.mu.Lock()
+	d.lock()
 	if d.open == 0 {
 		d.mu.Unlock()
 		return nil

@@ -6,6 +6,8 @@
 // One goroutine, the loop, takes batches from the queue and starts a goroutine for
 // each that is out. Callers put messages under a lock instead of sending them to the
 // loop: the bounds of the queue are exact that way, and the loop is woken once for
-// a batch instead of once for a message. The lock is not held while anything is
+// a batch instead of once for a message. There are two locks, because a caller
+// that found the only one taken would stand behind the work on a whole batch: most
+// callers take that of the door (door.go) alone. Neither is held while anything is
 // waited for, nor while a message is reported.
 package dispatch

@@ -37,6 +37,8 @@ func (d *Dispatcher) loop(ctx context.Context) {
 func (d *Dispatcher) start(ctx context.Context, batches *sync.WaitGroup) (wait time.Duration, over bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.takeIn()
+	defer d.settleDown()
 	for d.inFlight < d.cfg.MaxInFlight {
 		now := time.Now()
 		d.schedule.expire(now, d.queue.Last())
@@ -47,6 +49,7 @@ func (d *Dispatcher) start(ctx context.Context, batches *sync.WaitGroup) (wait t
 		batch := d.queue.Take(d.cfg.BatchMessages, d.cfg.BatchBytes)
 		d.schedule.left(now, d.cfg.FlushAfter, d.queue.Waiting().Messages)
 		d.inFlight++
+		d.out[batch[0]] = batch
 		batches.Go(func() { d.deliver(ctx, batch) })
 	}
 	return wait, d.closed && d.held.Messages == 0

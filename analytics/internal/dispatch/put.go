@@ -19,13 +19,18 @@ type caller struct {
 // policy Block; the error is ErrClosed or ErrFull, with the context's cause when
 // it was that.
 func (d *Dispatcher) Put(ctx context.Context, m *queue.Message) error {
-	d.mu.Lock()
+	if d.enter(m) {
+		return nil
+	}
+	d.lock()
 	if d.closed {
 		d.mu.Unlock()
 		return ErrClosed
 	}
-	if d.roomFor(m) && len(d.blocked) == 0 {
-		d.admit(m)
+	if len(d.blocked) == 0 && d.reserve(m) { // there is room since
+		if d.admit(m) {
+			d.signal()
+		}
 		d.mu.Unlock()
 		return nil
 	}
@@ -43,18 +48,15 @@ func (d *Dispatcher) Put(ctx context.Context, m *queue.Message) error {
 	default:
 		c := &caller{message: m, answer: make(chan error, 1)}
 		d.blocked = append(d.blocked, c)
+		d.release(nil) // has those who come after wait too
 		d.mu.Unlock()
 		return d.await(ctx, c)
 	}
 }
 
-func (d *Dispatcher) roomFor(m *queue.Message) bool {
-	return d.held.Messages < d.cfg.MaxMessages && d.held.Bytes+len(m.JSON) <= d.cfg.MaxBytes
-}
-
-// admit queues a message and wakes the loop if that matters to it: not for a
-// message that only joins others; d.mu is held.
-func (d *Dispatcher) admit(m *queue.Message) {
+// admit queues a message that has its room, and reports whether that matters to the
+// loop: it does not for a message that only joins others; d.mu is held.
+func (d *Dispatcher) admit(m *queue.Message) (stir bool) {
 	d.held.Messages++
 	d.held.Bytes += len(m.JSON)
 	d.open++
@@ -64,28 +66,43 @@ func (d *Dispatcher) admit(m *queue.Message) {
 	if first {
 		d.schedule.arm(time.Now(), d.cfg.FlushAfter)
 	}
-	if first || d.inFlight < d.cfg.MaxInFlight && d.cfg.full(d.queue.Eligible()) {
-		d.signal()
-	}
+	return first || d.inFlight < d.cfg.MaxInFlight && d.cfg.full(d.queue.Eligible())
 }
 
 // release gives back the room of messages, to callers who wait for it in the order
 // of their calls; d.mu is held.
 func (d *Dispatcher) release(messages []*queue.Message) {
+	var freed queue.Load
 	for _, m := range messages {
-		d.held.Messages--
-		d.held.Bytes -= len(m.JSON)
+		freed.Messages++
+		freed.Bytes += len(m.JSON)
 	}
-	admitted := 0
-	for _, c := range d.blocked {
-		if !d.roomFor(c.message) {
-			break
-		}
-		d.admit(c.message)
+	d.held.Messages -= freed.Messages
+	d.held.Bytes -= freed.Bytes
+	stir := false
+	for _, c := range d.pass(freed) {
+		stir = d.admit(c.message) || stir
 		c.answer <- nil
-		admitted++
 	}
-	d.blocked = slices.Delete(d.blocked, 0, admitted)
+	if stir {
+		d.signal()
+	}
+}
+
+// pass takes the callers for whom there is room now off those who wait; d.mu is held.
+func (d *Dispatcher) pass(freed queue.Load) []*caller {
+	d.door.mu.Lock()
+	defer d.door.mu.Unlock()
+	d.door.used.Messages -= freed.Messages
+	d.door.used.Bytes -= freed.Bytes
+	n := 0
+	for n < len(d.blocked) && d.door.fit(d.blocked[n].message, &d.cfg) {
+		n++
+	}
+	passed := slices.Clone(d.blocked[:n])
+	d.blocked = slices.Delete(d.blocked, 0, n)
+	d.door.crowded = len(d.blocked) > 0
+	return passed
 }
 
 // await waits for room, for the end of ctx or for Close.
@@ -104,6 +121,7 @@ func (d *Dispatcher) await(ctx context.Context, c *caller) error {
 	}
 	d.blocked = slices.DeleteFunc(d.blocked, func(other *caller) bool { return other == c })
 	d.stats.Refused++
+	d.release(nil) // those behind it may be smaller
 	return fmt.Errorf("%w: %w", ErrFull, context.Cause(ctx))
 }
 
@@ -112,18 +130,21 @@ func (d *Dispatcher) await(ctx context.Context, c *caller) error {
 // d.mu held and lets go of it.
 func (d *Dispatcher) replace(m *queue.Message) error {
 	var dropped []*queue.Message
-	for !d.roomFor(m) {
+	admitted := d.reserve(m)
+	for !admitted {
 		oldest := d.queue.Drop()
 		if oldest == nil {
 			break
 		}
 		dropped = append(dropped, oldest)
 		d.release(dropped[len(dropped)-1:])
+		admitted = d.reserve(m)
 	}
 	d.stats.Dropped += uint64(len(dropped))
-	admitted := d.roomFor(m)
 	if admitted {
-		d.admit(m)
+		if d.admit(m) {
+			d.signal()
+		}
 	} else {
 		d.stats.Refused++
 	}

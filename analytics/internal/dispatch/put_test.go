@@ -127,6 +127,31 @@ func TestBlockEndsWithItsContext(t *testing.T) {
 	})
 }
 
+// A large message that waits for room keeps others behind it, but not when its
+// caller has gone.
+func TestBlockedCallerMakesWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, func(c *Config) { c.Full, c.MaxBytes = Block, 100 })
+		l.respond(always(down(0)))
+		l.put(t, "u", 1, 5)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		large := make(chan error, 1)
+		go func() { large <- l.Put(ctx, message("large", "u", 90)) }()
+		synctest.Wait()
+		patient, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		if err := l.Put(patient, message("small", "u", 10)); err != nil || time.Since(l.start) != time.Second {
+			t.Errorf("%v after %v", err, time.Since(l.start))
+		}
+		if err := <-large; !errors.Is(err, ErrFull) {
+			t.Error(err)
+		}
+		l.respond(nil)
+		l.end(t)
+	})
+}
+
 func TestBlockEndsWithClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, full(Block))

@@ -122,6 +122,10 @@ func TestMapsAreNotWritten(t *testing.T) {
 	}
 }
 
+type panics struct{}
+
+func (panics) MarshalJSON() ([]byte, error) { panic("no way") }
+
 func TestErrors(t *testing.T) {
 	cycle := map[string]any{}
 	cycle["self"] = cycle
@@ -143,6 +147,7 @@ func TestErrors(t *testing.T) {
 		"infinity":           {[]any{math.Inf(-1)}, "m.v[0]", nil},
 		"a year of 5 digits": {time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), "m.v", nil},
 		"raw text":           {json.RawMessage(`{"broken`), "m.v", nil},
+		"a method panics":    {map[string]any{"x": panics{}}, "m.v.x", nil},
 		"a map in itself":    {cycle, "m.v", ErrTooDeep},
 		"a list in itself":   {loop, "m.v", ErrTooDeep},
 		"too deep":           {deep, "m.v[0]", ErrTooDeep},

@@ -2,6 +2,7 @@ package encode
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -122,7 +123,15 @@ func (w *Writer) time(t time.Time) error {
 	return nil
 }
 
-func (w *Writer) other(v any) error {
+// other has encoding/json write a value. It calls methods of the value's, and one
+// that panics is the fault of this message alone: the caller is a program that
+// wanted something counted, and does not end for it.
+func (w *Writer) other(v any) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
 	text, err := json.Marshal(v)
 	w.buf = append(w.buf, text...)
 	return err

@@ -23,8 +23,8 @@ type Answer struct {
 	Verdict Verdict
 	Err     error         // nil when the batch was taken; a [*Refusal] when the server answered
 	After   time.Duration // how long the server asked to wait; 0 when it did not
-	// Rejected has the messages of a batch that was taken which are not part of
-	// that, by their index in the batch; nil as a rule (protocol, 7).
+	// Rejected has the messages which were refused each for a reason of its own, by
+	// their index in the batch; nil as a rule (protocol, 7).
 	Rejected map[int]*Refusal
 }
 

@@ -70,7 +70,10 @@ func read(response *http.Response) Answer {
 		return Answer{Verdict: Refused, Err: &Refusal{Status: response.StatusCode, Message: "answer to a redirected request"}}
 	}
 	if v := verdict(response.StatusCode); v != Taken {
-		return Answer{Verdict: v, Err: refusal(response.StatusCode, text), After: retry.After(response.Header, time.Now())}
+		return Answer{
+			Verdict: v, Err: refusal(response.StatusCode, text), After: retry.After(response.Header, time.Now()),
+			Rejected: rejected(response.StatusCode, text),
+		}
 	}
 	return Answer{Verdict: Taken, Rejected: rejected(response.StatusCode, text)}
 }
@@ -90,7 +93,8 @@ func refusal(status int, text []byte) *Refusal {
 
 var success = []byte(`{"success":true}`)
 
-// rejected reads the list of messages that were refused alone (protocol, 7).
+// rejected reads the list of messages that were refused each for a reason of its
+// own (protocol, 7): a few of a batch that was taken, or all of one that was not.
 func rejected(status int, text []byte) map[int]*Refusal {
 	if bytes.Equal(text, success) {
 		return nil

@@ -175,6 +175,16 @@ func TestRejected(t *testing.T) {
 	}
 }
 
+// A batch without a good message is refused as a whole, with the same list.
+func TestAllRejected(t *testing.T) {
+	const body = `{"success":false,"code":"a","rejected":[{"index":0,"code":"a"},{"index":1,"code":"b"}]}`
+	a := uploader(reply(400, body, nil)).Post(t.Context(), "", messages(`{}`, `{}`))
+	want := map[int]*Refusal{0: {400, "a", ""}, 1: {400, "b", ""}}
+	if a.Verdict != Refused || a.Err == nil || !reflect.DeepEqual(a.Rejected, want) {
+		t.Errorf("%+v, want %v", a, want)
+	}
+}
+
 // Errors of the transport name neither the URL nor what is in it.
 func TestTransportErrors(t *testing.T) {
 	cause := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
