@@ -29,7 +29,7 @@ type Config struct {
 	TLSKeyFile         string         `env:"INGEST_TLS_KEY_FILE" desc:"PEM file of the certificate's key"`
 	MaxConnections     int            `env:"INGEST_MAX_CONNECTIONS" envDefault:"5000" desc:"connections open at a time; for each that comes beyond, one that is slow or idle is closed; 0: no limit"`
 	TrustedProxies     []netip.Prefix `env:"INGEST_TRUSTED_PROXIES" desc:"CIDR list of proxies in front, whose Forwarded or X-Forwarded-For header says where a request comes from; empty: nobody's"`
-	RatePerSource      int            `env:"INGEST_RATE_PER_SOURCE" envDefault:"0" desc:"events a second that each source may send; more are answered 429; 0: no limit"`
+	RatePerSource      int            `env:"INGEST_RATE_PER_SOURCE" envDefault:"0" desc:"events a second that each source may send to this process, 2500 at once in any case; more are answered 429; 0: no limit"`
 	BadKeysPerMinute   int            `env:"INGEST_BAD_KEYS_PER_MINUTE" envDefault:"600" desc:"requests with a wrong write key a minute that an address may send; more are answered 429 instead of 401; 0: no limit"`
 }
 

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"net/netip"
 	"runtime"
@@ -40,10 +41,7 @@ type handler struct {
 	maxBatch int // bytes of a batch, decompressed
 	bodies   body.Pool
 	decoders decode.Pool
-	// slots bounds how many requests are decoded at the same time. Decoding takes
-	// a few milliseconds at most but may need thirty times the body's size in
-	// memory, and a goroutine that was preempted in it holds on to that.
-	slots chan struct{}
+	slots    slots
 }
 
 func newHandler(cfg *Config, set *Settings, records *store.Store, reporter *report.Reporter) *handler {
@@ -58,7 +56,7 @@ func newHandler(cfg *Config, set *Settings, records *store.Store, reporter *repo
 		rates:        limit.NewSources(float64(cfg.RatePerSource)),
 		suppressed:   set.Suppressed,
 		maxBatch:     cfg.MaxBatchBytes,
-		slots:        make(chan struct{}, 2*runtime.GOMAXPROCS(0)),
+		slots:        newSlots(runtime.GOMAXPROCS(0)),
 	}
 }
 
@@ -75,7 +73,20 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		o.Problem = answer.Of(err)
 	}
 	h.report.Request(r.Context(), h.now(), &o)
+	if r.ProtoMajor == 2 {
+		h.drain(r)
+	}
 	answer.Write(w, o.Problem, o.Rejected)
+}
+
+// drain reads what a refusal, or /v1/m, has left of the body. net/http resets an
+// HTTP/2 stream whose body was not read, and curl loses the answer with it: to such
+// a client a wrong key is a broken connection, which is tried again. For HTTP/1
+// net/http reads some of the rest itself.
+func (h *handler) drain(r *http.Request) {
+	if most := int64(2 * h.maxBatch); r.ContentLength <= most {
+		_, _ = io.CopyN(io.Discard, r.Body, most)
+	}
 }
 
 // serve does what the request asks for and notes in o how far it came.
@@ -111,13 +122,18 @@ func (h *handler) take(r *http.Request, e endpoint, o *report.Outcome) (store.Ba
 	if err := b.Receive(r, h.limit(e)); err != nil {
 		return store.Batch{}, h.bodyProblem(e, err)
 	}
-	h.slots <- struct{}{}
-	defer func() { <-h.slots }()
-	text, err := b.Text()
+	text, err := h.text(b)
 	if err != nil {
 		return store.Batch{}, h.bodyProblem(e, err)
 	}
+	defer h.slots.take(len(text))()
 	return h.decode(r, e, text, o)
+}
+
+// text inflates a body, if need be.
+func (h *handler) text(b *body.Body) ([]byte, error) {
+	defer h.slots.take(0)()
+	return b.Text()
 }
 
 // limit is how many bytes a body may have, decompressed.

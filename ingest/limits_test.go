@@ -45,13 +45,13 @@ func TestLimitsToTheByte(t *testing.T) {
 		stored           int
 	}{
 		{"call at its limit", "/v1/identify", padded(32_768), 200, success, 1},
-		{"call beyond", "/v1/identify", padded(32_769), 400, `"code":"too_large","message":"the body is longer than 32768 bytes"`, 0},
+		{"call beyond", "/v1/identify", padded(32_769), 400, `"code":"too_large","message":"the body is longer than 32768 bytes: leave large values out of the call"`, 0},
 		{"white space counts", "/v1/identify", padded(32_768) + " ", 400, `"code":"too_large"`, 0},
 		{"call far beyond", "/v1/identify", padded(600_000), 400, `"code":"too_large"`, 0},
 		{"call in a batch at its limit", "/v1/batch", `{"batch":[ ` + padded(32_768) + ` ]}`, 200, success, 1},
 		{"call in a batch beyond", "/v1/batch", `{"batch":[` + padded(32_769) + `,` + padded(100) + `]}`, 200, `"rejected":[{"index":0,"messageId":"m","code":"too_large","message":"the call is longer than 32768 bytes"}]`, 1},
 		{"batch at its limit", "/v1/batch", paddedBatch(512_000), 200, success, 1},
-		{"batch beyond", "/v1/batch", paddedBatch(512_001), 413, `"code":"too_large","message":"the body is longer than 512000 bytes"`, 0},
+		{"batch beyond", "/v1/batch", paddedBatch(512_001), 413, `"code":"too_large","message":"the body is longer than 512000 bytes: send fewer calls at a time"`, 0},
 		{"batch far beyond", "/v1/batch", paddedBatch(2_000_000), 413, `"code":"too_large"`, 0},
 		{"events at their limit", "/v1/batch", batchOf(2500), 200, success, 2500},
 		{"events beyond", "/v1/batch", batchOf(2501), 400, `"code":"too_many_events","message":"the batch has more than 2500 events"`, 0},

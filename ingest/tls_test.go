@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"io"
 	"log/slog"
 	"math/big"
 	"net"
@@ -173,6 +174,38 @@ func TestACertificateIsReplacedUnderLoad(t *testing.T) {
 	s.cluster.ReadAll(t, schemas.TopicRawEvents, int(calls.Load()))
 	if log := s.log.String(); strings.Count(log, "certificate replaced") != 2 {
 		t.Errorf("log:\n%s", log)
+	}
+}
+
+// trickle is a body of ten kilobytes that takes its time.
+type trickle struct {
+	kilobytes int
+	ended     atomic.Bool
+}
+
+func (b *trickle) Read(p []byte) (int, error) {
+	if b.kilobytes == 10 {
+		b.ended.Store(true)
+		return 0, io.EOF
+	}
+	b.kilobytes++
+	time.Sleep(10 * time.Millisecond)
+	return copy(p, make([]byte, 1<<10)), nil
+}
+
+// TestARefusalOverHTTP2TakesTheBody because a stream that is reset for its body
+// takes the answer with it.
+func TestARefusalOverHTTP2TakesTheBody(t *testing.T) {
+	s, a, _, _ := encrypted(t)
+	body := new(trickle)
+	r, err := http.NewRequest(http.MethodPost, "https://"+s.Addr()+"/v1/batch", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.SetBasicAuth("wrong", "")
+	got, err := (&stage{Ingest: s.Ingest, client: a.client(t, 2, func(int64) {})}).do(r)
+	if err != nil || got.status != http.StatusUnauthorized || !body.ended.Load() {
+		t.Errorf("got %d, %v after %d kilobytes", got.status, err, body.kilobytes)
 	}
 }
 

@@ -16,6 +16,9 @@ const (
 	// slowHead is how long a connection may go without a whole request head before
 	// it is the first to go. A client that means it sends the head at once.
 	slowHead = time.Second
+	// youngHead is the same when nobody else is left to go. To turn away the one that
+	// came instead would let those that come back at once keep all others out.
+	youngHead = 200 * time.Millisecond
 	// slowRequest is the same for a request in hand: by then it is more likely
 	// that the client is slow to send its body than that the handler is at work.
 	slowRequest = 2 * time.Second
@@ -186,6 +189,7 @@ type class int
 
 const (
 	stays     class = iota
+	young           // no request head, after a while in which most clients send it
 	serving         // several requests at a time, for a long while: maybe a proxy at work
 	idle            // kept alive for a while; its client connects anew
 	slowBody        // one request in hand for a long while
@@ -210,6 +214,8 @@ func (g *guest) standing(now time.Time) standing {
 	switch state := http.ConnState(g.state.Load()); {
 	case state == http.StateNew && age >= slowHead:
 		s.class = unstarted
+	case state == http.StateNew && age >= youngHead:
+		s.class = young
 	case state == http.StateActive && age >= slowRequest && g.multiplexed():
 		s.class = serving
 	case state == http.StateActive && age >= slowRequest:

@@ -166,6 +166,26 @@ func TestWhoLeavesWhenACrowdIsTooLarge(t *testing.T) {
 	})
 }
 
+// TestTheNewcomerIsNotTheFirstToGo has a house full of connections that have not
+// been open for long, and of which none has sent a head.
+func TestTheNewcomerIsNotTheFirstToGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, 2)
+		first, second := h.send(h.dial(), halfHead), h.send(h.dial(), halfHead)
+		time.Sleep(youngHead - time.Millisecond)
+		if c := h.dial(); open(c) {
+			t.Error("a head that may be on its way had to leave")
+		}
+		time.Sleep(time.Millisecond)
+		healthy := h.dial()
+		if open(first) == open(second) {
+			t.Errorf("open: %t and %t, want one of them closed", open(first), open(second))
+		}
+		h.ask(t, healthy)
+		healthy.Close()
+	})
+}
+
 func TestACrowdWithinItsBoundStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, 3)

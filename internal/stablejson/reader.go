@@ -12,6 +12,8 @@ type Reader struct {
 	text  []byte
 	pos   int
 	depth int
+	// useful is the offset behind which only few members of each object are kept.
+	useful int
 
 	// members notes those of the objects that are being copied, innermost last.
 	// It is a stack in the Reader, since a slice that passes through recursive
@@ -23,7 +25,7 @@ type Reader struct {
 
 // Reset makes r read text, which must not change until r is done with it.
 func (r *Reader) Reset(text []byte) {
-	r.text, r.pos, r.depth = text, 0, 0
+	r.text, r.pos, r.depth, r.useful = text, 0, 0, len(text)
 	r.members, r.scratch = r.members[:0], r.scratch[:0]
 	if cap(r.members) == 0 {
 		r.members = make([]member, 0, usualMembers)
@@ -33,6 +35,16 @@ func (r *Reader) Reset(text []byte) {
 // Kind returns the kind of the next value, KindInvalid when there is none. It
 // passes over white space, so that Offset is then where the value begins.
 func (r *Reader) Kind() Kind { return kindAt(r.peek()) }
+
+// Discard tells r that what ends behind an offset is of little use to the caller:
+// it is validated, but of an object that ends there members may be missing once it
+// has more than a few, and keys may come twice. An object that is longer than it
+// may be then costs no more than to read over it. Reset ends that.
+func (r *Reader) Discard(behind int) { r.useful = min(behind, len(r.text)) }
+
+// wants reports whether an object that has own members so far, the last of which
+// ends here, is to have more, and in order.
+func (r *Reader) wants(own []member) bool { return r.pos <= r.useful || len(own) <= few }
 
 // Offset returns how many bytes were read. Inside Members and Elements, before
 // the value is read, that is where the value begins; after reading a value it is
@@ -109,7 +121,7 @@ func (r *Reader) Object(o *Object) error {
 	}
 	o.buf, o.members = buf, append(o.members, r.members[mark:]...)
 	r.members = r.members[:mark]
-	if !arranged(o.buf, o.members) {
+	if r.wants(o.members) && !arranged(o.buf, o.members) {
 		o.members = arrange(o.buf, o.members)
 	}
 	return nil
@@ -119,7 +131,10 @@ func (r *Reader) Object(o *Object) error {
 func (r *Reader) Skip() error {
 	// Copying what is thrown away is the price of having one grammar in this
 	// package instead of two.
+	useful := r.useful
+	r.useful = r.pos
 	out, err := r.appendValue(r.scratch)
+	r.useful = useful
 	r.scratch = out[:len(r.scratch)]
 	return err
 }

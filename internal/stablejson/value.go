@@ -53,7 +53,7 @@ func (r *Reader) appendObject(dst []byte) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	if own := r.members[mark:]; !arranged(dst, own) {
+	if own := r.members[mark:]; r.wants(own) && !arranged(dst, own) {
 		dst = rewrite(dst, open, arrange(dst, own))
 	}
 	r.members = r.members[:mark]
@@ -63,6 +63,7 @@ func (r *Reader) appendObject(dst []byte) ([]byte, error) {
 // appendMembers reads an object as it stands, each member with a comma behind
 // it and without brackets, and leaves the members on r.members.
 func (r *Reader) appendMembers(dst []byte) ([]byte, error) {
+	mark := len(r.members)
 	more, err := r.enter('}')
 	for more {
 		start := len(dst)
@@ -74,8 +75,12 @@ func (r *Reader) appendMembers(dst []byte) ([]byte, error) {
 		if dst, err = r.appendValue(dst); err != nil {
 			return dst, err
 		}
-		r.members = append(r.members, newMember(dst, start, colon))
-		dst = append(dst, ',')
+		if r.wants(r.members[mark:]) {
+			r.members = append(r.members, newMember(dst, start, colon))
+			dst = append(dst, ',')
+		} else {
+			dst = dst[:start]
+		}
 		more, err = r.next('}')
 	}
 	return dst, err

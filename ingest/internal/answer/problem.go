@@ -108,9 +108,12 @@ func Incomplete(cause error) *Problem {
 // TooLong is the answer to a body of more than limit bytes: 413 for that of a
 // batch, 400 for that of one call (protocol, 7).
 func TooLong(limit int, batch bool) *Problem {
-	p := &Problem{Status: http.StatusBadRequest, Code: schemas.CodeTooLarge, Message: "the body is longer than " + strconv.Itoa(limit) + " bytes"}
+	p := &Problem{Status: http.StatusBadRequest, Code: schemas.CodeTooLarge, Message: "the body is longer than " + strconv.Itoa(limit) + " bytes: "}
 	if batch {
 		p.Status = http.StatusRequestEntityTooLarge
+		p.Message += "send fewer calls at a time"
+	} else {
+		p.Message += "leave large values out of the call"
 	}
 	return p
 }

@@ -1,6 +1,8 @@
 package decode
 
 import (
+	"bytes"
+
 	"github.com/anabranch/anabranch/ingest/internal/decode/internal/rawtext"
 	"github.com/anabranch/anabranch/internal/stablejson"
 	"github.com/anabranch/anabranch/schemas"
@@ -17,7 +19,7 @@ const exactDigits = 15
 func (c *call) keepDigits(text []byte) {
 	for _, key := range [...]string{keyUserID, keyAnonymousID, keyGroupID, keyPreviousID, keyMessageID} {
 		value := c.members.Get(key)
-		if len(value) <= exactDigits || stablejson.KindOf(value) != stablejson.KindNumber {
+		if stablejson.KindOf(value) != stablejson.KindNumber || isExact(value) {
 			continue
 		}
 		digits := rawtext.WholeNumber(text, key)
@@ -25,4 +27,11 @@ func (c *call) keepDigits(text []byte) {
 			c.members.Set(key, stablejson.AppendString(nil, string(digits)))
 		}
 	}
+}
+
+// isExact reports whether a number in its stable form is the one that was written.
+// With an exponent, which a whole number has from 22 digits on, few digits say
+// nothing: 99999999999999999999999 is printed as 1e+23.
+func isExact(number []byte) bool {
+	return len(number) <= exactDigits && bytes.IndexByte(number, 'e') < 0
 }

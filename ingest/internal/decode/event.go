@@ -44,7 +44,7 @@ func (p *press) complete(c *call, path schemas.Type, batch *surroundings) *schem
 	case c.bytes > schemas.MaxCallBytes:
 		return tooLarge("the call is longer than %d bytes", schemas.MaxCallBytes)
 	case c.deep:
-		return tooLarge("the call is nested deeper than %d levels", schemas.MaxDepth)
+		return tooLarge("with the batch around it the call is nested deeper than %d levels", schemas.MaxDepth)
 	}
 	o := &c.members
 	o.Delete(keyWriteKey) // a secret: it must not reach the topic

@@ -227,7 +227,7 @@ func TestCodes(t *testing.T) {
 		cases = append(cases, refusedAlone("no object: "+call, call, "", "invalid_json", "the call is not a JSON object"))
 	}
 	deep := `{"type":"track","event":"E","userId":"u","messageId":"bad","properties":` + strings.Repeat(`{"a":`, 600) + `["]}"]` + strings.Repeat(`}`, 600) + `}`
-	cases = append(cases, refusedAlone("too deep", deep, "bad", "too_large", "the call is nested deeper than 512 levels"))
+	cases = append(cases, refusedAlone("too deep", deep, "bad", "too_large", "with the batch around it the call is nested deeper than 512 levels"))
 	checkAll(t, cases)
 }
 

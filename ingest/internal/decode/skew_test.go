@@ -11,9 +11,9 @@ func TestSkewedClocks(t *testing.T) {
 	d := new(Decoder)
 	for body, want := range map[string]timestamp.Skew{
 		`{"batch":[{"type":"identify","userId":"u"}]}`:                                                                                                       {},
-		`{"batch":[{"type":"identify","userId":"u"}],"sentAt":"2026-11-21T13:00:00Z"}`:                                                                       {},
-		`{"batch":[{"type":"identify","userId":"u"}],"sentAt":"2026-11-21T13:00:00.001Z"}`:                                                                   {Calls: 1, Ahead: time.Hour + time.Millisecond},
-		`{"batch":[{"type":"identify","userId":"u"}],"sentAt":"2026-11-21T10:59:59.999Z"}`:                                                                   {Calls: 1, Ahead: -time.Hour - time.Millisecond},
+		`{"batch":[{"type":"identify","userId":"u"}],"sentAt":"2026-11-21T12:45:00Z"}`:                                                                       {},
+		`{"batch":[{"type":"identify","userId":"u"}],"sentAt":"2026-11-21T12:59:59.999Z"}`:                                                                   {Calls: 1, Ahead: time.Hour - time.Millisecond},
+		`{"batch":[{"type":"identify","userId":"u"}],"sentAt":"2026-11-21T11:14:59.999Z"}`:                                                                   {Calls: 1, Ahead: -timestamp.MaxSkew - time.Millisecond},
 		`{"batch":[{"type":"identify","userId":"u","timestamp":"1999-01-01"}]}`:                                                                              {}, // a historical import
 		`{"batch":[{"type":"identify","userId":"u","sentAt":"2026-11-21T12:00:00Z"}],"sentAt":0}`:                                                            {},
 		`{"batch":[{"type":"identify","userId":"u","sentAt":"2026-11-21T15:00:00Z"},{"type":"identify","userId":"u"}],"sentAt":"2026-11-20T12:00:00Z"}`:      {Calls: 2, Ahead: 3 * time.Hour},

@@ -57,7 +57,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 		skewed: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "anabranch_ingest_skewed_clocks_total",
-			Help: "Events sent by a clock that is wrong by more than an hour; their time stamps are corrected by the difference.",
+			Help: "Events sent by a clock that is wrong by more than 45 minutes; their time stamps are corrected by the difference.",
 		}),
 		unreadable: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "anabranch_ingest_unreadable_timestamps_total",

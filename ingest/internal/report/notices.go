@@ -27,6 +27,7 @@ type matter int
 
 const (
 	wrongClock matter = iota
+	unreadableTimes
 	blockedCalls
 	proxiedClients
 )
@@ -46,6 +47,13 @@ func (n *notices) write(ctx context.Context, now time.Time, o *Outcome) {
 			slog.Int("events", o.Skew.Calls),
 			slog.String("peer", o.Client.String()),
 			slog.String("hint", "time stamps are corrected by the difference; set the device's clock, or see that sentAt is the time of sending"))
+	}
+	if o.Unreadable > 0 && n.admit(notice{o.Source, unreadableTimes}, now) {
+		n.log.LogAttrs(ctx, slog.LevelWarn, "time stamps of a client can't be read",
+			slog.String("source", o.Source),
+			slog.Int("time_stamps", o.Unreadable),
+			slog.String("peer", o.Client.String()),
+			slog.String("hint", "they count as absent, so that events get the time of receipt; let the client send 2026-11-21T08:30:00.000Z or milliseconds since 1970"))
 	}
 	if o.Blocked > 0 && n.admit(notice{o.Source, blockedCalls}, now) {
 		n.log.LogAttrs(ctx, slog.LevelWarn, "the tracking plan blocks events",

@@ -17,6 +17,7 @@ func TestNotices(t *testing.T) {
 	log := &notices{log: slog.New(slog.NewTextHandler(&text, nil))}
 	const (
 		clock = `level=WARN msg="the clock of a client is wrong" source=a ahead=-2h0m0s events=3 peer=192.0.2.7 hint=`
+		times = `level=WARN msg="time stamps of a client can't be read" source=a time_stamps=5 peer=192.0.2.7 hint=`
 		plan  = `level=WARN msg="the tracking plan blocks events" source=a events=4 hint=`
 		proxy = `level=WARN msg="the address of a proxy is stored as that of visitors" source=a peer=192.0.2.7 hint="name`
 	)
@@ -34,6 +35,7 @@ func TestNotices(t *testing.T) {
 		{"a request that comes again", 0, Outcome{Source: "a", Skew: timestamp.Skew{Calls: 1}, Blocked: 1, Problem: answer.TooManyEvents(1)}, ""},
 		{"the first", 0, wrong, clock},
 		{"another matter", 0, blocked, plan},
+		{"time stamps", 0, Outcome{Source: "a", Unreadable: 5}, times},
 		{"a third one", 0, Outcome{Source: "a", Proxied: true}, proxy},
 		{"within the minute", noticeEvery - 1, wrong, ""},
 		{"another source", noticeEvery - 1, other, "source=b"},

@@ -12,14 +12,20 @@ import (
 )
 
 // refusals writes a line for each request that is not wholly accepted, up to some
-// lines a second; beyond, it only counts.
+// lines a second; beyond, it only counts. Requests without a good key are counted
+// apart: whoever tries paths and keys out must not hide what our sources lose.
 type refusals struct {
 	log *slog.Logger
 
-	mu         sync.Mutex
+	mu                 sync.Mutex
+	sources, strangers lines
+}
+
+// lines are those of a second.
+type lines struct {
 	second     time.Time
-	lines      int
-	suppressed int
+	written    int
+	suppressed int // since the last that was written
 }
 
 const linesPerSecond = 10
@@ -28,7 +34,7 @@ func (l *refusals) write(ctx context.Context, now time.Time, o *Outcome) {
 	if o.Problem == nil && len(o.Rejected) == 0 {
 		return
 	}
-	suppressed, ok := l.admit(now)
+	suppressed, ok := l.admit(now, o)
 	if !ok {
 		return
 	}
@@ -63,17 +69,24 @@ func (l *refusals) write(ctx context.Context, now time.Time, o *Outcome) {
 
 // admit reports whether another line may be written, and how many were not
 // since the last one.
-func (l *refusals) admit(now time.Time) (suppressed int, ok bool) {
+func (l *refusals) admit(now time.Time, o *Outcome) (suppressed int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if second := now.Truncate(time.Second); !second.Equal(l.second) {
-		l.second, l.lines = second, 0
+	if o.Source == "" {
+		return l.strangers.admit(now)
 	}
-	if l.lines == linesPerSecond {
+	return l.sources.admit(now)
+}
+
+func (l *lines) admit(now time.Time) (suppressed int, ok bool) {
+	if second := now.Truncate(time.Second); !second.Equal(l.second) {
+		l.second, l.written = second, 0
+	}
+	if l.written == linesPerSecond {
 		l.suppressed++
 		return 0, false
 	}
-	l.lines++
+	l.written++
 	suppressed, l.suppressed = l.suppressed, 0
 	return suppressed, true
 }
@@ -91,6 +104,8 @@ func hintFor(o *Outcome) string {
 		return "point the client's endpoint or data plane at this server, without a path of its own"
 	case http.StatusRequestTimeout:
 		return "the client hung up or was too slow; it sends the request again"
+	case http.StatusRequestEntityTooLarge:
+		return longBatchHint
 	case http.StatusUnsupportedMediaType:
 		return "let the client compress with gzip, or not at all"
 	default:
@@ -122,7 +137,9 @@ func hintForCode(o *Outcome) string {
 	}
 }
 
+const longBatchHint = "the whole batch is lost: let the client send fewer events at a time, or set INGEST_MAX_BATCH_BYTES"
+
 var (
-	tooLargeHint = fmt.Sprintf("what was sent is lost: leave large values out of events, of which each may have %d bytes, or let the client send fewer at a time; see INGEST_MAX_BATCH_BYTES", schemas.MaxCallBytes)
+	tooLargeHint = fmt.Sprintf("what is refused is lost: leave large or deep values out of events; each may have %d bytes, %d levels and %d characters in its messageId", schemas.MaxCallBytes, schemas.MaxDepth, schemas.MaxMessageIDChars)
 	tooManyHint  = fmt.Sprintf("the events are lost: let the client send at most %d at a time", schemas.MaxBatchEvents)
 )

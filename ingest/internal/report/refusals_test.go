@@ -47,9 +47,13 @@ func TestRefusalLines(t *testing.T) {
 			Outcome{Problem: answer.Of(errors.New("no leader")), Accepted: 2, Source: "s"},
 			`level=WARN msg="request refused" status=503 source=s events=2 rejected=0 peer=192.0.2.7 hint="the client sends the request again; the error says what is missing: brokers that answer (KAFKA_BROKERS and their logs), or memory for what comes in" code=unavailable problem="the request was not stored: send it again" error="no leader"` + "\n",
 		},
-		"too large": {
+		"a batch that is too large": {
 			Outcome{Problem: answer.TooLong(schemas.MaxBatchBytes, true), Source: "s"},
-			`level=WARN msg="request refused" status=413 source=s events=0 rejected=0 peer=192.0.2.7 hint="what was sent is lost: leave large values out of events, of which each may have 32768 bytes, or let the client send fewer at a time; see INGEST_MAX_BATCH_BYTES" code=too_large problem="the body is longer than 512000 bytes"` + "\n",
+			`level=WARN msg="request refused" status=413 source=s events=0 rejected=0 peer=192.0.2.7 hint="the whole batch is lost: let the client send fewer events at a time, or set INGEST_MAX_BATCH_BYTES" code=too_large problem="the body is longer than 512000 bytes: send fewer calls at a time"` + "\n",
+		},
+		"a call that is too large": {
+			Outcome{Problem: answer.TooLong(schemas.MaxCallBytes, false), Source: "s"},
+			`level=WARN msg="request refused" status=400 source=s events=0 rejected=0 peer=192.0.2.7 hint="what is refused is lost: leave large or deep values out of events; each may have 32768 bytes, 512 levels and 100 characters in its messageId" code=too_large problem="the body is longer than 32768 bytes: leave large values out of the call"` + "\n",
 		},
 		"too many": {
 			Outcome{Problem: answer.Of(&schemas.Violation{Code: schemas.CodeTooManyEvents, Message: "m"}), Source: "s"},
@@ -93,5 +97,16 @@ func TestRefusalsDoNotFillTheDisk(t *testing.T) {
 	}
 	if !strings.HasSuffix(lines[linesPerSecond], "suppressed=990") || strings.Contains(lines[linesPerSecond+1], "suppressed") {
 		t.Errorf("the lines after a second:\n%s\n%s", lines[linesPerSecond], lines[linesPerSecond+1])
+	}
+}
+
+func TestStrangersDoNotHideWhatASourceLoses(t *testing.T) {
+	log, text := newRefusals()
+	for range 1000 {
+		log.write(t.Context(), noon, &Outcome{Problem: answer.NotFound()})
+	}
+	log.write(t.Context(), noon, &Outcome{Problem: answer.TooLong(schemas.MaxCallBytes, false), Source: "s"})
+	if lines := strings.Count(text.String(), "\n"); lines != linesPerSecond+1 || !strings.Contains(text.String(), "source=s") {
+		t.Errorf("got %d lines:\n%s", lines, text)
 	}
 }

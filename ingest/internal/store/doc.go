@@ -7,7 +7,7 @@
 //     waited for together;
 //   - room.go: how much may wait for the brokers at a time;
 //   - probe.go, link.go: whether the brokers answer, so that a request need not
-//     wait to find out; gone.go: which topics they have lost.
+//     wait to find out, and a new client when they have lost a topic.
 //
 // What a Put that failed has left in the client's buffer may still be stored
 // later: events are stored at least once, and the messageId tells repetitions

@@ -2,11 +2,13 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -142,7 +144,7 @@ func TestATopicThatIsDeletedIsMadeAnew(t *testing.T) {
 				if err := s.Put(mixed(t)); err != nil {
 					t.Fatal(err)
 				}
-				deleteTopic(t, s.client, name)
+				deleteTopic(t, s.client.Load(), name)
 				if err := s.Put(mixed(t)); err == nil {
 					t.Error("stored on a topic that is gone")
 				}
@@ -153,6 +155,34 @@ func TestATopicThatIsDeletedIsMadeAnew(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAPartitionThatIsUnknownForAMoment has a broker disown one partition of a
+// topic that is there, while the others take records: what is acknowledged is
+// stored all the same, and nobody's sequence numbers are taken for a repetition.
+func TestAPartitionThatIsUnknownForAMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := testkit.Virtual(t, kfake.SeedTopics(6, schemas.TopicRawEvents))
+		s := virtual(t, cluster.Options())
+		s.cluster = cluster
+		faults := cluster.Fake.Fault(kfake.Fault{
+			Topic: schemas.TopicRawEvents, Partitions: []int32{0}, Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.UnknownTopicOrPartition, Count: 5,
+		})
+		acknowledged := 0
+		for range 3 { // of which the first meets the faults
+			for user := range 40 {
+				call := fmt.Sprintf(`{"batch":[{"type":"identify","userId":"user-%d"}]}`, user)
+				if s.Put(NewBatch("website", events(t, call))) == nil {
+					acknowledged++
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+		}
+		if acknowledged != 3*40-1 || faults.Hits() != 5 {
+			t.Errorf("%d calls acknowledged, %d faults met", acknowledged, faults.Hits())
+		}
+		s.stored(t, acknowledged)
+	})
 }
 
 func deleteTopic(t *testing.T, client *kgo.Client, name string) {

@@ -66,14 +66,14 @@ func (p *prober) probe(ctx context.Context) error {
 	if p.Ready() != nil {
 		timeout = patientTimeout
 	}
-	if err := anyAnswer(ctx, p.client, timeout); err != nil {
+	if err := anyAnswer(ctx, p.client.Load(), timeout); err != nil {
 		return err
 	}
-	if topics := p.gone.take(); len(topics) > 0 {
-		// Deleted, or the brokers have lost all: the client would go on asking for
-		// a topic's old id for ever.
-		p.client.PurgeTopicsFromProducing(topics...)
+	if p.gone.Swap(false) {
 		p.ensured = false
+		if err := p.renew(); err != nil { //nolint:contextcheck // the old client outlives the probe
+			return err
+		}
 	}
 	return p.ensure(ctx)
 }
@@ -101,7 +101,7 @@ func (p *prober) say(changed bool, err error) {
 	case changed || time.Since(p.said) >= sayEvery && p.Ready() != nil:
 		p.said = time.Now()
 		p.log.Warn("brokers do not answer, calls are refused with 503 until they do",
-			"brokers", p.client.OptValue(kgo.SeedBrokers), "variable", "KAFKA_BROKERS", "error", err)
+			"brokers", p.client.Load().OptValue(kgo.SeedBrokers), "variable", "KAFKA_BROKERS", "error", err)
 	}
 }
 

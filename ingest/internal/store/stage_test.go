@@ -83,7 +83,7 @@ func (s *stage) watch(t *testing.T) {
 	t.Cleanup(func() {
 		cancel()
 		<-done
-		s.client.Close()
+		s.Close(context.Background())
 	})
 }
 

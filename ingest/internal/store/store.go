@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -37,31 +40,52 @@ type Options struct {
 // may be used by many goroutines.
 type Store struct {
 	log     *slog.Logger
-	client  *kgo.Client
+	options []kgo.Opt
+	client  atomic.Pointer[kgo.Client] // replaced by renew
+	retired sync.WaitGroup             // the ends of those that were
 	topics  *kafka.Topics
 	room    room
 	link    *link
 	timeout time.Duration
 	latency prometheus.Observer
-	gone    gone
+	gone    atomic.Bool // a topic is not what the client knows; until the prober has looked after it
 }
 
 // New returns a store that has not yet spoken to a broker; Watch makes it ready.
 // The error is that of a client whose options do not go together.
 func New(opts Options) (*Store, error) {
-	client, err := kgo.NewClient(append(append([]kgo.Opt{}, opts.Kafka...), producerOptions(&opts)...)...)
-	if err != nil {
-		return nil, fmt.Errorf("create the producer: %w", err)
-	}
-	return &Store{
+	s := &Store{
 		log:     opts.Logger,
-		client:  client,
+		options: slices.Concat(opts.Kafka, producerOptions(&opts)),
 		topics:  opts.Topics,
 		room:    room{records: opts.MaxRecords, bytes: opts.MaxBytes},
 		link:    newLink(),
 		timeout: opts.Timeout,
 		latency: opts.Latency,
-	}, nil
+	}
+	if err := s.renew(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// renew puts a new client in the place of the one there was, which stores what it
+// has in hand.
+//
+// A client holds on to the id of a topic that was deleted, and to be told to forget
+// the topic is no cure: it would then number records from the start again under
+// the same producer id. Where the topic is still the same, one broker not having
+// known it for a moment, the brokers take such records for repetitions: they
+// acknowledge them and store nothing. A new client has a new producer id.
+func (s *Store) renew() error {
+	client, err := kgo.NewClient(s.options...)
+	if err != nil {
+		return fmt.Errorf("create the producer: %w", err)
+	}
+	if old := s.client.Swap(client); old != nil {
+		s.retired.Go(func() { s.end(context.Background(), old) })
+	}
+	return nil
 }
 
 // producerOptions: idempotent writes to all in-sync replicas are the client's
@@ -108,8 +132,9 @@ func (s *Store) Put(b Batch) error {
 	began := time.Now()
 	defer func() { s.latency.Observe(time.Since(began).Seconds()) }()
 	w := &wait{store: s, records: len(b.records), bytes: b.bytes, left: len(b.records), done: make(chan struct{})}
+	client := s.client.Load()
 	for i := range b.records {
-		s.client.TryProduce(context.Background(), &b.records[i], w.promise)
+		client.TryProduce(context.Background(), &b.records[i], w.promise)
 	}
 	return w.until(s.timeout, gone)
 }
@@ -121,10 +146,15 @@ const flushTimeout = 2 * time.Second
 // until ctx ends; what is given up then is logged, for nobody was told that it is
 // stored: a Put that is still under way fails.
 func (s *Store) Close(ctx context.Context) {
+	s.end(ctx, s.client.Load())
+	s.retired.Wait()
+}
+
+func (s *Store) end(ctx context.Context, client *kgo.Client) {
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
-	if err := s.client.Flush(ctx); err != nil {
+	if err := client.Flush(ctx); err != nil {
 		s.log.Warn("events left in the client are given up; their requests were answered 503", "error", err)
 	}
-	s.client.Close()
+	client.Close()
 }

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"errors"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -19,9 +21,9 @@ type wait struct {
 // promise takes in the outcome of one record. The request's is known at the
 // first error or the last acknowledgement; its room is held until the client has
 // let go of all its records.
-func (w *wait) promise(r *kgo.Record, err error) {
-	if err != nil {
-		w.store.gone.note(r, err) // whether or not anybody still waits for it
+func (w *wait) promise(_ *kgo.Record, err error) {
+	if isGone(err) {
+		w.store.gone.Store(true) // whether or not anybody still waits for the record
 	}
 	w.left--
 	if w.left == 0 {
@@ -31,6 +33,11 @@ func (w *wait) promise(r *kgo.Record, err error) {
 		w.err = err
 		close(w.done)
 	}
+}
+
+// isGone tells whether the brokers do not have a topic as the client knows it.
+func isGone(err error) bool {
+	return errors.Is(err, kerr.UnknownTopicID) || errors.Is(err, kerr.UnknownTopicOrPartition)
 }
 
 // until waits for the acknowledgement, and for no longer than limit or until

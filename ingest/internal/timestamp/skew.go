@@ -3,9 +3,10 @@ package timestamp
 import "time"
 
 // MaxSkew is by how much the clock of a client may differ from the server's
-// before it is called wrong. No queue on the way takes that long, and no zone of
-// time is closer.
-const MaxSkew = time.Hour
+// before it is called wrong. No queue on the way takes that long. It is less than
+// an hour because of the clients that send their local time as UTC: one in the next
+// zone is ahead by an hour less the time that the request took.
+const MaxSkew = 45 * time.Minute
 
 // Skew is what the calls of a request say of the clock that sent them. The zero
 // value has seen none.

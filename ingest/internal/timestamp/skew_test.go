@@ -6,7 +6,10 @@ import (
 )
 
 func TestSkew(t *testing.T) {
-	const hour = int64(time.Hour / time.Millisecond)
+	const (
+		hour = int64(time.Hour / time.Millisecond)
+		most = int64(MaxSkew / time.Millisecond)
+	)
 	for _, c := range []struct {
 		sentAt []Stamp
 		want   Skew
@@ -14,9 +17,10 @@ func TestSkew(t *testing.T) {
 		{nil, Skew{}},
 		{[]Stamp{{}}, Skew{}},
 		{[]Stamp{{Millis: 0, Given: false}}, Skew{}},
-		{[]Stamp{{hour, true}, {-hour, true}, {0, true}}, Skew{}},
-		{[]Stamp{{hour + 1, true}}, Skew{1, time.Hour + time.Millisecond}},
-		{[]Stamp{{-hour - 1, true}}, Skew{1, -time.Hour - time.Millisecond}},
+		{[]Stamp{{most, true}, {-most, true}, {0, true}}, Skew{}},
+		{[]Stamp{{most + 1, true}}, Skew{1, MaxSkew + time.Millisecond}},
+		{[]Stamp{{-most - 1, true}}, Skew{1, -MaxSkew - time.Millisecond}},
+		{[]Stamp{{hour - 1, true}}, Skew{1, time.Hour - time.Millisecond}}, // local time sent as UTC
 		{[]Stamp{{0, true}, {2 * hour, true}, {-3 * hour, true}}, Skew{2, 2 * time.Hour}},
 		{[]Stamp{{minInstant - maxInstant, true}}, Skew{1, -time.Duration(maxMillis) * time.Millisecond}},
 		{[]Stamp{{maxInstant - minInstant, true}}, Skew{1, time.Duration(maxMillis) * time.Millisecond}},
