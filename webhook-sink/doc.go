@@ -11,7 +11,7 @@
 // # Rooms
 //
 // The engine is in packages below this one, none of which knows a Kafka client but
-// group and subscription; this package is what joins it to the brokers.
+// group, producer and subscription; this package is what joins it to the brokers.
 //
 //	dispatch        what waits, what is in flight, what starts next
 //	  lanes         the order of each key
@@ -19,6 +19,7 @@
 //	  pace          how fast the backlog of a destination that is back may return
 //	  quota         how much one destination may have beside all others
 //	group           watermarks to the broker and back, and how a rebalance waits
+//	producer        writes retries and dead letters
 //	subscription    which topics are consumed
 //	work            one record from its attempt to its end
 //	account         how each record ended: series and log

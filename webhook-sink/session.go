@@ -10,6 +10,7 @@ import (
 
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 	"github.com/anabranch/anabranch/webhook-sink/internal/group"
+	"github.com/anabranch/anabranch/webhook-sink/internal/producer"
 	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
 	"github.com/anabranch/anabranch/webhook-sink/internal/subscription"
 	"github.com/anabranch/anabranch/webhook-sink/internal/usual"
@@ -22,6 +23,7 @@ type session struct {
 	*Sink
 
 	client     *kgo.Client
+	producer   *producer.Producer
 	dispatcher *dispatch.Dispatcher
 	member     *group.Member
 	gate       group.Gate
@@ -49,6 +51,12 @@ func newSession(ctx context.Context, sink *Sink, sub *subscription.Subscription)
 		return nil, fmt.Errorf("create the webhook sink's client: %w", err)
 	}
 	s.client = client
+	if s.producer, err = s.newProducer(); err != nil { //nolint:contextcheck // it outlives the stop, as workers do
+		cut()
+		end()
+		client.Close()
+		return nil, err
+	}
 	worker := s.newWorker()
 	s.dispatcher = dispatch.New(dispatch.Options{
 		Limits:    quota.Limits{Each: s.cfg.MaxInFlight, Total: s.cfg.MaxInFlightTotal, First: usual.FirstInFlight},
@@ -73,7 +81,7 @@ func (s *session) newWorker() *work.Worker {
 		Schedule:    s.schedule,
 		Workspace:   s.set.Workspace.Load,
 		Attempt:     s.attempt,
-		Write:       s.write,
+		Write:       s.producer.Write,
 		Account:     s.account.Ended,
 		WriteFailed: s.account.WriteFailed,
 		Logger:      s.log,
@@ -120,6 +128,7 @@ func (s *session) stop(ctx context.Context, own *sync.WaitGroup) {
 	}
 	s.cut()
 	s.workers.Wait()
+	s.producer.Close()
 	own.Wait()
 	timed, cancel := context.WithTimeout(ctx, leaveTime)
 	s.member.CommitLast(timed, nil)

@@ -67,7 +67,7 @@ const (
 	producerLinger = 5 * time.Millisecond
 )
 
-// options are those of the sink's one client.
+// options are those of the client that consumes.
 func (s *session) options() []kgo.Opt {
 	opts := append(slices.Clone(s.set.Kafka),
 		kgo.ConsumerGroup(Group),
@@ -87,7 +87,6 @@ func (s *session) options() []kgo.Opt {
 		kgo.FetchMaxWait(fetchMaxWait),
 		kgo.FetchMaxBytes(fetchMaxBytes),
 		kgo.FetchMaxPartitionBytes(fetchMaxPartitionBytes),
-		kgo.ProducerLinger(producerLinger),
 		kgo.OnPartitionsAssigned(s.assigned),
 		kgo.OnPartitionsRevoked(s.revoked),
 		kgo.OnPartitionsLost(s.lost),

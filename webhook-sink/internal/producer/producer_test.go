@@ -1,0 +1,135 @@
+package producer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/anabranch/anabranch/internal/testkit"
+)
+
+const topic = "webhook-retry.5s"
+
+func ensures(context.Context, ...string) error { return nil }
+
+func newProducer(t *testing.T, cluster *testkit.Cluster, ensure func(context.Context, ...string) error) *Producer {
+	t.Helper()
+	p, err := New(cluster.Options(), ensure, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// writeAll writes n records, some at a time, each again until it is acknowledged.
+func writeAll(t *testing.T, p *Producer, n int) {
+	t.Helper()
+	var writers sync.WaitGroup
+	for i := range n {
+		time.Sleep(time.Millisecond)
+		writers.Go(func() {
+			r := &kgo.Record{Topic: topic, Key: fmt.Append(nil, i), Value: fmt.Append(nil, i)}
+			for try := 0; p.Write(t.Context(), r) != nil; try++ {
+				if try == 100 {
+					t.Errorf("record %d was not written in %d tries", i, try)
+					return
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+		})
+	}
+	writers.Wait()
+}
+
+// TestATopicThatIsUnknownForAMoment has a broker disown partitions of a topic that
+// is there, while others take records: what is acknowledged is stored all the
+// same, and nobody's sequence numbers are taken for a repetition.
+func TestATopicThatIsUnknownForAMoment(t *testing.T) {
+	for _, disowned := range []*kerr.Error{kerr.UnknownTopicID, kerr.UnknownTopicOrPartition} {
+		t.Run(disowned.Message, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := testkit.Virtual(t, kfake.SeedTopics(6, topic))
+				p := newProducer(t, cluster, ensures)
+				defer p.Close()
+				faults := cluster.Fake.Fault(kfake.Fault{Topic: topic, Partitions: []int32{0}, Keys: []kmsg.Key{kmsg.Produce}, Err: disowned, Count: 5})
+				for range 3 { // of which the first meets the faults
+					writeAll(t, p, 40)
+				}
+				if faults.Hits() != 5 {
+					t.Errorf("%d faults met, want 5", faults.Hits())
+				}
+				if n := len(cluster.ReadAll(t, topic, 3*40)); n != 3*40 {
+					t.Errorf("%d records are stored, want %d", n, 3*40)
+				}
+			})
+		})
+	}
+}
+
+func TestATopicThatIsMadeAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := testkit.Virtual(t, kfake.SeedTopics(1, topic))
+		p := newProducer(t, cluster, ensures)
+		defer p.Close()
+		writeAll(t, p, 10)
+		if err := cluster.Fake.DeleteTopic(topic); err != nil {
+			t.Fatal(err)
+		}
+		cluster.CreateTopics(t, 1, topic)
+		writeAll(t, p, 10)
+		cluster.ReadAll(t, topic, 10)
+	})
+}
+
+// A topic that is missing is asked for, and one that can't be made is told of and
+// fails the write.
+func TestATopicThatIsMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := testkit.Virtual(t)
+		asked := make(chan string, 1)
+		p := newProducer(t, cluster, func(_ context.Context, topics ...string) error {
+			select {
+			case asked <- topics[0]:
+			default:
+			}
+			return errors.New("not allowed")
+		})
+		defer p.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := p.Write(ctx, &kgo.Record{Topic: topic}); !errors.Is(err, kerr.UnknownTopicOrPartition) {
+			t.Errorf("got %v, want %v", err, kerr.UnknownTopicOrPartition)
+		}
+		if got := <-asked; got != topic {
+			t.Errorf("asked for %q", got)
+		}
+	})
+}
+
+// A write that waits when its context ends is let go.
+func TestTheEndOfAContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := testkit.Virtual(t, kfake.SeedTopics(1, topic))
+		p := newProducer(t, cluster, ensures)
+		defer p.Close()
+		cluster.Fake.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+			cluster.Fake.KeepControl()
+			return nil, errors.New("cut"), true
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := p.Write(ctx, &kgo.Record{Topic: topic}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+		}
+	})
+}
