@@ -45,7 +45,8 @@ type Client struct {
 	// DEBUG=analytics sets it.
 	Verbose bool
 	// Client makes the requests. Without a Transport the client uses one of its own;
-	// without a CheckRedirect redirects are not followed, and count as refusals.
+	// without a CheckRedirect 307 and 308 are followed, and other redirects are
+	// refusals.
 	Client http.Client
 
 	key            string

@@ -452,6 +452,34 @@ func TestRedirectsAreRefusals(t *testing.T) {
 	}
 }
 
+func TestPostsAreRedirected(t *testing.T) {
+	outcomes := make(chan analytics.Outcome, 1)
+	client, server := dial(t, analytics.WithCallback(func(o analytics.Outcome) { outcomes <- o }))
+	server.respond(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/elsewhere" {
+			http.Redirect(w, r, "/elsewhere", http.StatusPermanentRedirect)
+		}
+	})
+	_ = client.Track(track("u", 1))
+	closed(t, client)
+	if o := <-outcomes; o.Err != nil || len(server.got()) != 2 {
+		t.Errorf("%v, %d requests", o.Err, len(server.got()))
+	}
+}
+
+func TestRedirectsEnd(t *testing.T) {
+	outcomes := make(chan analytics.Outcome, 1)
+	client, server := dial(t, analytics.WithCallback(func(o analytics.Outcome) { outcomes <- o }))
+	server.respond(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/again", http.StatusTemporaryRedirect)
+	})
+	_ = client.Track(track("u", 1))
+	closed(t, client)
+	if refused, ok := errors.AsType[*analytics.RefusedError]((<-outcomes).Err); !ok || refused.Status != http.StatusTemporaryRedirect {
+		t.Errorf("%v after %d requests", refused, len(server.got()))
+	}
+}
+
 // The log never has the write key, nor what a message says.
 func TestLogKeepsSecrets(t *testing.T) {
 	var out lines

@@ -43,7 +43,7 @@ func WithFlushAfter(d time.Duration) Option {
 }
 
 // WithHTTPClient sets the client that makes the requests. It is the field Client.
-// Unless it has a CheckRedirect of its own, redirects are not followed.
+// Unless it has a CheckRedirect of its own, 307 and 308 alone are followed.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *Client) error {
 		if client == nil {

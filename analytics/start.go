@@ -119,9 +119,7 @@ func (c *Client) httpClient() *http.Client {
 	client := c.Client
 	c.release = func() {}
 	if client.CheckRedirect == nil {
-		// A 302 that is followed becomes a GET without a body, whose 200 would count
-		// the batch as sent.
-		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		client.CheckRedirect = followPosts
 	}
 	if usual, ok := http.DefaultTransport.(*http.Transport); ok && client.Transport == nil {
 		own := usual.Clone()
@@ -153,3 +151,13 @@ func debug(value string) bool {
 }
 
 func number(n int) string { return strconv.Itoa(n) }
+
+// followPosts follows the redirects that leave a POST one (307 and 308). A 302 that
+// is followed becomes a GET without a body, whose 200 would count the batch as sent.
+func followPosts(next *http.Request, via []*http.Request) error {
+	const most = 10 // as net/http has it
+	if next.Method != http.MethodPost || len(via) >= most {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
