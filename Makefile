@@ -46,7 +46,7 @@ fuzz: ## Run each fuzz target for FUZZTIME (20s)
 
 # STORM passes options on: make storm STORM="-rows kill-sink -seed 7"
 .PHONY: storm storm-short storm-kafka
-storm: ## Fault bench: kill, stop, hang and misbehave under load, and count (45 min)
+storm: ## Fault bench: kill, stop, hang and misbehave under load, and count (55 min)
 	go run ./internal/storm $(STORM)
 
 storm-short: ## The rows of it that prove something within a minute

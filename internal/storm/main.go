@@ -5,6 +5,7 @@
 //	go run ./internal/storm                     every row, for as long as its claim needs
 //	go run ./internal/storm -short              the rows that prove something within a minute
 //	go run ./internal/storm -rows a,b -seed 7   some rows, with the faults of an earlier run
+//	go run ./internal/storm -sdks .sdk          with official SDKs among the clients of kill-intake
 //	go run ./internal/storm -list               what there is
 //
 // The stages run on an embedded broker in a process of its own, or on the one
@@ -28,6 +29,7 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/internal/storm/child"
+	"github.com/anabranch/anabranch/internal/storm/clientfaults/foes"
 	"github.com/anabranch/anabranch/internal/storm/lab"
 	"github.com/anabranch/anabranch/internal/storm/report"
 )
@@ -45,6 +47,9 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	if len(args) > 0 && args[0] == lab.BrokerCommand {
 		return lab.RunBroker(ctx, args[1:])
+	}
+	if len(args) > 0 && args[0] == foes.Command {
+		return foes.Run(ctx, args[1:], os.Stdout)
 	}
 	o, err := parseOptions(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -84,6 +89,9 @@ func (o *options) command() string {
 	if o.names != "" {
 		text += " -rows " + o.names
 	}
+	if o.bench.SDKs != "" {
+		text += " -sdks " + o.bench.SDKs
+	}
 	return text + " -seed " + strconv.FormatUint(o.bench.Seed, 10)
 }
 
@@ -96,6 +104,7 @@ func parseOptions(args []string) (options, error) {
 	flags.Uint64Var(&o.bench.Seed, "seed", uint64(time.Now().UnixNano())%1_000_000, "of the fault plan")
 	flags.StringVar(&o.bench.Brokers, "brokers", os.Getenv("KAFKA_BROKERS"), "brokers to use instead of an embedded one; they must be the bench's alone")
 	flags.StringVar(&o.bench.BrokerPID, "broker-pid", "", "file with the process id of that broker, for rows that hold it up")
+	flags.StringVar(&o.bench.SDKs, "sdks", "", `cache into which "make sdk-test" has installed SDKs, for rows that use them`)
 	flags.StringVar(&o.markdown, "markdown", "", "file to append the table to")
 	if err := flags.Parse(args); err != nil {
 		return o, err

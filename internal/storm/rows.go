@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anabranch/anabranch/internal/storm/clientfaults"
 	"github.com/anabranch/anabranch/internal/storm/lab"
 	"github.com/anabranch/anabranch/internal/storm/receiverfaults"
 	"github.com/anabranch/anabranch/internal/storm/stagefaults"
@@ -20,6 +21,9 @@ func rows() []lab.Row {
 		{Name: "roll-sink", About: "rolling restarts of three sinks with retries in flight: nothing lost, nothing doubled", Short: true, Run: stagefaults.RollSink},
 		{Name: "join-leave", About: "twelve sinks joining and leaving: nothing lost, nothing doubled", Run: stagefaults.JoinLeave},
 		{Name: "broker-stop", About: "the broker says nothing for some seconds: nothing lost", Holds: true, Run: stagefaults.BrokerStop},
+		{Name: "kill-intake", About: "kill -9 of ingest, router or both under a client that sends again: what it was told is accepted arrives, in order", Short: true, Run: clientfaults.KillIntake},
+		{Name: "brokers-away", About: "brokers silent or killed under calls: 503 in time, accepted again in time, memory bounded", Holds: true, Run: clientfaults.BrokersAway},
+		{Name: "hostile-clients", About: "slow and malicious clients: others keep their latency, memory is bounded", Run: clientfaults.HostileClients},
 		{Name: "new-destinations", About: "destinations added under load start within three seconds, with no gap for others", Short: true, Run: stagefaults.NewDestinations},
 		{Name: "hang-10-of-50", About: "ten of fifty destinations hang: the others keep their latency", Run: receiverfaults.Hang10of50},
 		{Name: "dead-200-of-1000", About: "two hundred of a thousand destinations dead: the others keep their latency, memory is bounded", Run: receiverfaults.Dead200of1000},

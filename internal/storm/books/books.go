@@ -28,6 +28,7 @@ type event struct {
 	at       time.Time
 	first    time.Time // its first acceptance
 	last     time.Time // its last
+	offered  int       // how often its client sent it, if it says so
 	accepted int
 	attempts int
 	promised bool
@@ -48,6 +49,12 @@ func (b *Books) Promised(s Stamp) {
 			a.tally.Sent++
 		}
 	})
+}
+
+// Offered notes that a client sends an event to the collection API, for the first
+// time or again: what it sends twice may arrive twice.
+func (b *Books) Offered(s Stamp) {
+	b.change(s, func(_ *account, e *event) { e.offered++ })
 }
 
 // Arrived notes an attempt that a receiver got. accepts is told how many attempts
@@ -143,6 +150,32 @@ func (b *Books) Tally(pick func(producer string) bool) Tally {
 		sum.Inverted += a.tally.Inverted
 	}
 	return sum
+}
+
+// Unasked counts the acceptances beyond what a client has offered.
+func (b *Books) Unasked() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := 0
+	for _, a := range b.accounts {
+		for i := range a.events {
+			n += max(0, a.events[i].accepted-a.events[i].offered)
+		}
+	}
+	return n
+}
+
+// Again counts how often clients have offered what they had offered before.
+func (b *Books) Again() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := 0
+	for _, a := range b.accounts {
+		for i := range a.events {
+			n += max(0, a.events[i].offered-1)
+		}
+	}
+	return n
 }
 
 // Repeats describes up to n events that were accepted more than once: how long

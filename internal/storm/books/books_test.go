@@ -169,3 +169,25 @@ func TestAcceptedCountsFirstAcceptancesWithinTheSpan(t *testing.T) {
 		t.Errorf("%d accepted within the second, expected 2", got)
 	}
 }
+
+func TestOffered(t *testing.T) {
+	t.Parallel()
+	b := New("run")
+	s := Stamp{Run: "run", Producer: "p"}
+	arrive := func() { b.Arrived(s, time.Now(), func(int) bool { return true }) }
+	b.Offered(s)
+	b.Offered(s)
+	arrive()
+	arrive()
+	if n := b.Unasked(); n != 0 {
+		t.Errorf("%d unasked after two offers and two arrivals", n)
+	}
+	b.Offered(Stamp{Run: "run", Producer: "p", Sequence: 1})
+	if n := b.Again(); n != 1 {
+		t.Errorf("%d offered again of two events, one of them offered twice", n)
+	}
+	arrive()
+	if n := b.Unasked(); n != 1 {
+		t.Errorf("%d unasked after two offers and three arrivals, expected 1", n)
+	}
+}

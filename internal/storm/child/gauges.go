@@ -16,6 +16,7 @@ type Gauges struct {
 	Resident    int64 // bytes
 	Goroutines  int
 	Descriptors int
+	CPU         float64 // seconds that it has computed so far
 }
 
 // Gauges asks the process.
@@ -46,6 +47,8 @@ func parseGauges(metrics io.Reader) (Gauges, error) {
 			g.Goroutines = int(value)
 		case "process_open_fds":
 			g.Descriptors = int(value)
+		case "process_cpu_seconds_total":
+			g.CPU = value
 		default:
 			found--
 		}
@@ -53,8 +56,8 @@ func parseGauges(metrics io.Reader) (Gauges, error) {
 	if err := lines.Err(); err != nil {
 		return g, fmt.Errorf("read metrics: %w", err)
 	}
-	if found != 3 {
-		return g, fmt.Errorf("read metrics: found %d of 3 gauges", found)
+	if found != 4 {
+		return g, fmt.Errorf("read metrics: found %d of 4 gauges", found)
 	}
 	return g, nil
 }
@@ -104,5 +107,6 @@ func (g Gauges) max(other Gauges) Gauges {
 		Resident:    max(g.Resident, other.Resident),
 		Goroutines:  max(g.Goroutines, other.Goroutines),
 		Descriptors: max(g.Descriptors, other.Descriptors),
+		CPU:         max(g.CPU, other.CPU),
 	}
 }

@@ -18,6 +18,7 @@ type Bench struct {
 	Seed      uint64 // of the fault plan
 	Brokers   string // addresses of brokers that somebody else started; empty: one of our own for each row
 	BrokerPID string // path of a file with the process id of those; empty when they can't be held up
+	SDKs      string // path of the cache in which "make sdk-test" installs SDKs; empty: without them
 }
 
 // Row is one kind of fault and what the product promises about it.

@@ -62,6 +62,9 @@ type Lab struct {
 	hiccups     hiccups
 }
 
+// SDKs is the path of the cache of SDKs that are to take part; empty: none.
+func (l *Lab) SDKs() string { return l.bench.SDKs }
+
 func newLab(b *Bench, row, dir string) *Lab {
 	return &Lab{Rand: chance(b.Seed, row), Books: books.New(fmt.Sprintf("s%d-%s", b.Seed, row)), Dir: dir, bench: b, row: row}
 }
@@ -189,6 +192,9 @@ func (l *Lab) Stage(target string, n int, env ...string) (*child.Process, error)
 	l.processes = append(l.processes, p)
 	return p, nil
 }
+
+// Adopt has a process that is no stage ended with the row.
+func (l *Lab) Adopt(p *child.Process) { l.processes = append(l.processes, p) }
 
 // Drain waits until nothing is open in the books, or for as long as bound says:
 // what is open then counts as lost. It returns how long that took. Dead letters

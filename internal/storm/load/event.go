@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/anabranch/anabranch/internal/storm/books"
@@ -21,14 +22,18 @@ func event(s books.Stamp) []byte {
 
 func user(s books.Stamp) string { return "u" + strconv.Itoa(s.Key) }
 
-// counter makes the stamps of one producer.
+// counter makes the stamps of one producer. It may be used by many goroutines.
 type counter struct {
 	run, producer string
 	keys          int
-	next          int
+
+	mu   sync.Mutex
+	next int
 }
 
 func (c *counter) stamp(now time.Time) books.Stamp {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	s := books.Stamp{Run: c.run, Producer: c.producer, Key: c.next % c.keys, Sequence: c.next, At: now}
 	c.next++
 	return s

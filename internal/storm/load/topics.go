@@ -27,7 +27,7 @@ func NewStream(run, producer, topic string, keys int) *Stream {
 func (s *Stream) Producer() string { return s.counter.producer }
 
 // Writer writes events to topics and notes in the books those that the broker
-// acknowledged. Streams are one goroutine's at a time.
+// acknowledged.
 type Writer struct {
 	Client *kgo.Client
 	Books  *books.Books
@@ -52,6 +52,20 @@ func (w *Writer) Fill(ctx context.Context, n int, streams ...*Stream) error {
 			w.write(ctx, s)
 		}
 	}
+	return w.flush(ctx)
+}
+
+// Pour writes n events to each of the streams at a rate over all of them.
+func (w *Writer) Pour(ctx context.Context, rate, n int, streams ...*Stream) error {
+	ctx, done := context.WithCancel(ctx)
+	defer done()
+	written := 0
+	pace(ctx, rate, func() {
+		w.write(ctx, streams[written%len(streams)])
+		if written++; written == n*len(streams) {
+			done()
+		}
+	})
 	return w.flush(ctx)
 }
 
