@@ -15,9 +15,10 @@ import (
 )
 
 const (
-	// abandonAfter is how long the transaction of a process that died holds up
-	// readers of the topics, unless the next run ends it before.
-	abandonAfter = 5 * time.Second
+	// abandonAfter is when brokers may end the transaction of a process that died,
+	// which holds up readers of the topics, unless the next run ends it before. It is
+	// longer than a step of a run may take. (Apache Kafka looks every ten seconds.)
+	abandonAfter = 6 * time.Second
 
 	// abortTimeout bounds the end of a transaction that has failed anyway.
 	abortTimeout = 2 * time.Second

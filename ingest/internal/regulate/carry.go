@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// takeTimeout bounds the taking of a regulation. The predecessor's transaction
-	// is over after five seconds at the latest.
+	// takeTimeout bounds the taking of a regulation, which fences its predecessor and
+	// so ends the transaction that may have been left open.
 	takeTimeout = 10 * time.Second
 
 	// stepTimeout bounds a step, also after the stage is told to stop: the process
