@@ -81,6 +81,12 @@ func (b *Body) Text() ([]byte, error) {
 // grow gives raw more room, out of that of all bodies.
 func (b *Body) grow(raw []byte) ([]byte, error) {
 	more := cap(raw) + 1
+	if cap(raw)+more > keepBody {
+		if larger, taken := b.pool.enlarge(raw); larger != nil {
+			b.taken += taken
+			return larger, nil
+		}
+	}
 	if !b.pool.take(more) {
 		return raw, ErrNoRoom
 	}

@@ -201,18 +201,21 @@ func TestUnknownCodingsAreRefusedUnread(t *testing.T) {
 	}
 }
 
-func TestLargeBuffersAreNotKept(t *testing.T) {
+func TestTheLargestBuffersAreNotKept(t *testing.T) {
 	var p Pool
 	large := p.Get()
-	if err := large.Receive(request(strings.NewReader(xs(keepBody+1)), -1), 2*keepBody); err != nil {
+	if err := large.Receive(request(strings.NewReader(xs(keepLarge+1)), -1), 2*keepLarge); err != nil {
 		t.Fatal(err)
 	}
 	p.Put(large)
 	if p.Get() == large {
 		t.Error("the body was kept")
 	}
+	if kept, taken := p.enlarge(nil); kept != nil || taken != 0 {
+		t.Errorf("a buffer of %d bytes was kept", cap(kept))
+	}
 	b := p.Get()
-	if err := b.Receive(request(strings.NewReader(compress(xs(keepBody+1))), -1), 2*keepBody); err != nil {
+	if err := b.Receive(request(strings.NewReader(compress(xs(keepLarge+1))), -1), 2*keepLarge); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Text(); err != nil {

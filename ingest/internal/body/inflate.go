@@ -35,7 +35,7 @@ func double(text []byte) ([]byte, error) { return slices.Grow(text, len(text)+1)
 // release lets go of what was lent, and of memory that is too much to keep.
 func (z *inflater) release() {
 	z.source.Reset(nil)
-	if cap(z.text) > keepBody {
+	if cap(z.text) > keepLarge {
 		z.text = nil
 	}
 }

@@ -9,9 +9,12 @@ const (
 	// firstRead is the room for a body of which nothing has arrived. A slow client
 	// holds it for as long as it is let, and an ordinary event fits.
 	firstRead = 4 << 10
-	// keepBody is the largest buffer kept for the next request. Twenty events
-	// of one kilobyte fit several times.
+	// keepBody is the largest buffer that any request may get. Twenty events of one
+	// kilobyte fit several times.
 	keepBody = 128 << 10
+	// keepLarge is the largest that is kept for requests that need as much. Made
+	// anew for each, they would keep the garbage collector busy.
+	keepLarge = 1 << 20
 	// room is what all bodies in hand may take together, beside the first read of
 	// each: thousands of clients that send half a megabyte and then nothing would
 	// take gigabytes. It is a hundred of the largest batches, or many thousands of
@@ -23,6 +26,7 @@ const (
 // use, by many goroutines.
 type Pool struct {
 	bodies, inflaters sync.Pool
+	large             sync.Pool    // buffers of more than keepBody
 	taken             atomic.Int64 // of room
 }
 
@@ -63,9 +67,27 @@ func (p *Pool) Put(b *Body) {
 	}
 	p.taken.Add(-int64(b.taken))
 	b.taken = 0
-	if cap(b.raw) <= keepBody {
-		p.bodies.Put(b)
+	if cap(b.raw) > keepBody {
+		if cap(b.raw) <= keepLarge {
+			p.large.Put(&b.raw)
+		}
+		return
 	}
+	p.bodies.Put(b)
+}
+
+// enlarge returns a large buffer that was kept, with what raw holds, nil when there
+// is none with more room. It reports how much of the pool's room that took.
+func (p *Pool) enlarge(raw []byte) (larger []byte, taken int) {
+	kept, ok := p.large.Get().(*[]byte)
+	if !ok || cap(*kept) <= cap(raw) {
+		return nil, 0
+	}
+	taken = cap(*kept) - cap(raw)
+	if !p.take(taken) {
+		return nil, 0
+	}
+	return append((*kept)[:0], raw...), taken
 }
 
 // inflater returns one that nobody else uses. They are kept apart from bodies,
