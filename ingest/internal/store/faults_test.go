@@ -144,7 +144,7 @@ func TestATopicThatIsDeletedIsMadeAnew(t *testing.T) {
 				if err := s.Put(mixed(t)); err != nil {
 					t.Fatal(err)
 				}
-				deleteTopic(t, s.client.Load(), name)
+				deleteTopic(t, s.client.Client(), name)
 				if err := s.Put(mixed(t)); err == nil {
 					t.Error("stored on a topic that is gone")
 				}

@@ -66,12 +66,12 @@ func (p *prober) probe(ctx context.Context) error {
 	if p.Ready() != nil {
 		timeout = patientTimeout
 	}
-	if err := anyAnswer(ctx, p.client.Load(), timeout); err != nil {
+	if err := anyAnswer(ctx, p.client.Client(), timeout); err != nil {
 		return err
 	}
 	if p.gone.Swap(false) {
 		p.ensured = false
-		if err := p.renew(); err != nil { //nolint:contextcheck // the old client outlives the probe
+		if err := p.client.Replace(p.client.Client()); err != nil { //nolint:contextcheck // the old client outlives the probe
 			return err
 		}
 	}
@@ -101,7 +101,7 @@ func (p *prober) say(changed bool, err error) {
 	case changed || time.Since(p.said) >= sayEvery && p.Ready() != nil:
 		p.said = time.Now()
 		p.log.Warn("brokers do not answer, calls are refused with 503 until they do",
-			"brokers", p.client.Load().OptValue(kgo.SeedBrokers), "variable", "KAFKA_BROKERS", "error", err)
+			"brokers", p.client.Client().OptValue(kgo.SeedBrokers), "variable", "KAFKA_BROKERS", "error", err)
 	}
 }
 

@@ -3,10 +3,8 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -40,9 +38,7 @@ type Options struct {
 // may be used by many goroutines.
 type Store struct {
 	log     *slog.Logger
-	options []kgo.Opt
-	client  atomic.Pointer[kgo.Client] // replaced by renew
-	retired sync.WaitGroup             // the ends of those that were
+	client  *kafka.Replaceable
 	topics  *kafka.Topics
 	room    room
 	link    *link
@@ -56,36 +52,20 @@ type Store struct {
 func New(opts Options) (*Store, error) {
 	s := &Store{
 		log:     opts.Logger,
-		options: slices.Concat(opts.Kafka, producerOptions(&opts)),
 		topics:  opts.Topics,
 		room:    room{records: opts.MaxRecords, bytes: opts.MaxBytes},
 		link:    newLink(),
 		timeout: opts.Timeout,
 		latency: opts.Latency,
 	}
-	if err := s.renew(); err != nil {
+	client, err := kafka.NewReplaceable(slices.Concat(opts.Kafka, producerOptions(&opts)), func(err error) {
+		s.log.Warn("events left in the client are given up; their requests were answered 503", "error", err)
+	})
+	if err != nil {
 		return nil, err
 	}
+	s.client = client
 	return s, nil
-}
-
-// renew puts a new client in the place of the one there was, which stores what it
-// has in hand.
-//
-// A client holds on to the id of a topic that was deleted, and to be told to forget
-// the topic is no cure: it would then number records from the start again under
-// the same producer id. Where the topic is still the same, one broker not having
-// known it for a moment, the brokers take such records for repetitions: they
-// acknowledge them and store nothing. A new client has a new producer id.
-func (s *Store) renew() error {
-	client, err := kgo.NewClient(s.options...)
-	if err != nil {
-		return fmt.Errorf("create the producer: %w", err)
-	}
-	if old := s.client.Swap(client); old != nil {
-		s.retired.Go(func() { s.end(context.Background(), old) })
-	}
-	return nil
 }
 
 // producerOptions: idempotent writes to all in-sync replicas are the client's
@@ -132,29 +112,14 @@ func (s *Store) Put(b Batch) error {
 	began := time.Now()
 	defer func() { s.latency.Observe(time.Since(began).Seconds()) }()
 	w := &wait{store: s, records: len(b.records), bytes: b.bytes, left: len(b.records), done: make(chan struct{})}
-	client := s.client.Load()
+	client := s.client.Client()
 	for i := range b.records {
 		client.TryProduce(context.Background(), &b.records[i], w.promise)
 	}
 	return w.until(s.timeout, gone)
 }
 
-// flushTimeout bounds the last try for what a Put that failed has left behind.
-const flushTimeout = 2 * time.Second
-
 // Close ends the client. What is left in it is tried for two seconds at most, or
 // until ctx ends; what is given up then is logged, for nobody was told that it is
 // stored: a Put that is still under way fails.
-func (s *Store) Close(ctx context.Context) {
-	s.end(ctx, s.client.Load())
-	s.retired.Wait()
-}
-
-func (s *Store) end(ctx context.Context, client *kgo.Client) {
-	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
-	defer cancel()
-	if err := client.Flush(ctx); err != nil {
-		s.log.Warn("events left in the client are given up; their requests were answered 503", "error", err)
-	}
-	client.Close()
-}
+func (s *Store) Close(ctx context.Context) { s.client.Close(ctx) }

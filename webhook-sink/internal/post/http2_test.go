@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -186,8 +187,9 @@ type misbehavingFrames struct {
 	requests  int64 // of as many POSTs; zero: of one, which may not arrive
 }
 
-// meet opens the receiver, and returns what meets it.
-func (m *misbehavingFrames) meet(t *testing.T, trusted *authority) func() {
+// meet opens the receiver, and returns what meets it. What is in or may come of it
+// too, where the client's own goroutines race.
+func (m *misbehavingFrames) meet(t *testing.T, trusted *authority, or ...Result) func() {
 	t.Helper()
 	leaf := trusted.leaf(t, nil)
 	s := openStall(t, func(v *visit) {
@@ -205,7 +207,7 @@ func (m *misbehavingFrames) meet(t *testing.T, trusted *authority) func() {
 		for i := range max(m.requests, 1) {
 			began := time.Now()
 			got := withoutErrno(client.Post(t.Context(), target, []byte("{}"), ""))
-			if took := time.Since(began); got != m.want || took > longTimeout/2 {
+			if took := time.Since(began); got != m.want && !slices.Contains(or, got) || took > longTimeout/2 {
 				t.Errorf("%s: POST %d: %+v after %s, want %+v", m.name, i+1, got, took, m.want)
 			}
 		}
@@ -253,7 +255,6 @@ func TestMisbehavingHTTP2(t *testing.T) {
 		{"data before the header", "", func(v *visit, stream uint32) bool { return v.say(frame(frameData, 1, stream, []byte("CANARY")...)) }, isNetwork, 2},
 		{"no frames", "CANARY CANARY CANARY", says("CANARY"), isNetwork, 0},
 		{"says nothing", "", says(""), isTimeout, 2},
-		{"no streams allowed", frame(frameSettings, 0, 0, 0, 3, 0, 0, 0, 0), says(""), isTimeout, 0},
 		{"hangs up", "", func(*visit, uint32) bool { return false }, isNetwork, 2},
 		{"endless body", "", func(v *visit, stream uint32) bool {
 			return v.say(frame(frameHeaders, 4, stream, []byte(ok)...)) && endlessly(func(uint32) string { return frame(frameData, 0, stream, make([]byte, 1<<14-1)...) })(v, stream)
@@ -271,6 +272,10 @@ func TestMisbehavingHTTP2(t *testing.T) {
 		}
 		running.Wait()
 	}
+	// net/http waits for a stream, or finds the connection unusable when it has read
+	// that before it sends a request.
+	noStreams := misbehavingFrames{"no streams allowed", frame(frameSettings, 0, 0, 0, 3, 0, 0, 0, 0), says(""), isTimeout, 0}
+	noStreams.meet(t, trusted, isNetwork)()
 	if strings.Contains(logged(), "CANARY") {
 		t.Errorf("bytes of a receiver in the log: %s", logged())
 	}

@@ -70,6 +70,7 @@ func pause(ctx context.Context, d time.Duration) {
 
 // once is one connection of a client.
 func (k *kind) once(ctx context.Context, addr string) outcome {
+	begun := time.Now() // not later than the server, whose time for a head runs from its accept
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", addr)
 	if err != nil {
@@ -78,7 +79,6 @@ func (k *kind) once(ctx context.Context, addr string) outcome {
 	defer conn.Close() //nolint:errcheck // nobody is to learn of it
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	begun := time.Now()
 	o := k.speak(conn)
 	o.lasted = time.Since(begun)
 	o.cut = o.cut && ctx.Err() == nil
