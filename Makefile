@@ -24,8 +24,9 @@ run: build ## Run every stage in one process, with the example workspace
 	$(BIN)/anabranch run
 
 .PHONY: test test-kafka test-redpanda bench bench-client fuzz
-test: ## Run the tests on the in-process broker
+test: ## Run the tests on the in-process broker, and on Redpanda where Docker has its image
 	go test $(PKG)
+	@! scripts/compose/redpanda.sh || $(MAKE) --no-print-directory test-redpanda
 
 # One package at a time: they share the broker. Never from the cache, which does
 # not know that the broker is another.
@@ -44,9 +45,24 @@ bench-client: ## Compare the Go client with the official one
 fuzz: ## Run each fuzz target for FUZZTIME (20s)
 	scripts/fuzz.sh $(FUZZTIME) $(PKG)
 
+# It starts a broker of its own, on KAFKA_PORT 19192 and the three after it.
+.PHONY: test-security
+test-security: ## TLS, SASL and ACLs on a secured Apache Kafka of its own
+	ANABRANCH_TEST_SECURITY=1 go test -count=1 ./internal/securitytest
+
+.PHONY: deploy-check
+deploy-check: ## Check alert rules, dashboards and Kubernetes manifests (needs promtool, jq, npm, Python)
+	go test ./deploy
+	scripts/deploy/check.sh
+
+# COMPOSE passes options on: make compose-test COMPOSE="-steps steady,kill-sink"
+.PHONY: compose-test
+compose-test: ## docker compose on an engine of its own: scale, stop and kill it, and count (7 min; root, Debian)
+	scripts/compose/engine.sh with go run ./internal/composetest $(COMPOSE)
+
 # STORM passes options on: make storm STORM="-rows kill-sink -seed 7"
 .PHONY: storm storm-short storm-kafka
-storm: ## Fault bench: kill, stop, hang and misbehave under load, and count (55 min)
+storm: ## Fault bench: kill, stop, hang and misbehave under load, and count (65 min)
 	go run ./internal/storm $(STORM)
 
 storm-short: ## The rows of it that prove something within a minute

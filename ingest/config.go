@@ -13,6 +13,7 @@ import (
 
 	"github.com/anabranch/anabranch/ingest/internal/decode"
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/telemetry/trace"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -72,6 +73,8 @@ type Settings struct {
 	Registerer prometheus.Registerer
 	// Workspace has the sources and their write keys.
 	Workspace *workspace.Live
+	// Trace follows events that are sampled. Nil: tracing is off.
+	Trace *trace.Tracer
 	// Kafka are the options that every client of the process shares.
 	Kafka []kgo.Opt
 	// Topics creates raw-events should it be missing.

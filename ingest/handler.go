@@ -18,6 +18,7 @@ import (
 	"github.com/anabranch/anabranch/ingest/internal/report"
 	"github.com/anabranch/anabranch/ingest/internal/store"
 	"github.com/anabranch/anabranch/ingest/internal/writekey"
+	"github.com/anabranch/anabranch/internal/telemetry/trace"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -25,6 +26,7 @@ import (
 // handler serves the collection protocol.
 type handler struct {
 	workspace *workspace.Live
+	trace     *trace.Tracer
 	store     *store.Store
 	report    *report.Reporter
 	now       func() time.Time
@@ -47,6 +49,7 @@ type handler struct {
 func newHandler(cfg *Config, set *Settings, records *store.Store, reporter *report.Reporter) *handler {
 	return &handler{
 		workspace:    set.Workspace,
+		trace:        set.Trace,
 		store:        records,
 		report:       reporter,
 		now:          time.Now,
@@ -68,7 +71,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	cors.Allow(w.Header(), r)
-	o := report.Outcome{Client: h.addresses.Of(r)}
+	o := report.Outcome{Client: h.addresses.Of(r), Read: time.Now()}
 	if err := h.serve(r, &o); err != nil { //nolint:contextcheck // what is produced is detached from the request, see store.Put
 		o.Problem = answer.Of(err)
 	}
@@ -77,6 +80,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.drain(r)
 	}
 	answer.Write(w, o.Problem, o.Rejected)
+	h.report.Answered(&o)
 }
 
 // drain reads what a refusal, or /v1/m, has left of the body. net/http resets an
@@ -91,6 +95,7 @@ func (h *handler) drain(r *http.Request) {
 
 // serve does what the request asks for and notes in o how far it came.
 func (h *handler) serve(r *http.Request, o *report.Outcome) error {
+	began := h.now()
 	e, err := route(r)
 	if err != nil || e.discards {
 		return err
@@ -112,7 +117,7 @@ func (h *handler) serve(r *http.Request, o *report.Outcome) error {
 	if wait, ok := h.rates.Take(o.Source, batch.Len(), h.now()); !ok {
 		return answer.TooManyEvents(limit.Seconds(wait))
 	}
-	return h.store.Put(batch)
+	return h.put(r, began, o, batch)
 }
 
 // take reads the body and makes records of it, which do not hold on to it.
@@ -122,6 +127,7 @@ func (h *handler) take(r *http.Request, e endpoint, o *report.Outcome) (store.Ba
 	if err := b.Receive(r, h.limit(e)); err != nil {
 		return store.Batch{}, h.bodyProblem(e, err)
 	}
+	o.Read = time.Now()
 	text, err := h.text(b)
 	if err != nil {
 		return store.Batch{}, h.bodyProblem(e, err)

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -45,7 +44,7 @@ type stage struct {
 	*Ingest
 	cluster  *testkit.Cluster
 	registry *prometheus.Registry
-	log      *buffer
+	log      *testkit.Logs
 	client   *http.Client
 }
 
@@ -65,7 +64,7 @@ func newStage(t *testing.T, options []kgo.Opt, configure ...func(*Config)) *stag
 	for _, set := range configure {
 		set(&cfg)
 	}
-	s := &stage{registry: prometheus.NewRegistry(), log: new(buffer), client: &http.Client{Transport: &http.Transport{}}}
+	s := &stage{registry: prometheus.NewRegistry(), log: new(testkit.Logs), client: &http.Client{Transport: &http.Transport{}}}
 	in, err := New(cfg, Settings{
 		Logger:     slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Registerer: s.registry,
@@ -175,22 +174,4 @@ func (s *stage) stored(t *testing.T, n int) []string {
 		texts = append(texts, render(r))
 	}
 	return texts
-}
-
-// buffer is a log that is written and read at the same time.
-type buffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

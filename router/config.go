@@ -10,6 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/telemetry"
+	"github.com/anabranch/anabranch/internal/telemetry/trace"
 	"github.com/anabranch/anabranch/internal/workspace"
 )
 
@@ -35,7 +37,12 @@ func (c Config) Validate() error {
 type Settings struct {
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
-	Workspace  *workspace.Live
+	// Destinations says which destinations have series of their own. Nil: as many as
+	// telemetry.MaxDestinations.
+	Destinations *telemetry.Destinations
+	Workspace    *workspace.Live
+	// Trace follows events that are sampled. Nil: tracing is off.
+	Trace *trace.Tracer
 	// Kafka are the options that every client of the process shares.
 	Kafka []kgo.Opt
 	// Topics creates a destination's topic should it be missing.
@@ -45,10 +52,14 @@ type Settings struct {
 	// predecessor left open. On a broker that dies together with the router it is
 	// new at each start.
 	TransactionalID string
-	// InstanceID makes the router a static member of its consumer group, so that
-	// a restart costs no rebalance. Empty: an ordinary member, which leaves the
-	// group when it stops.
+	// InstanceID makes the router a static member of its consumer group: its place is
+	// kept while it is gone, for its session's eight seconds, and if it is back
+	// within them nobody else has to notice. Empty: an ordinary member.
 	InstanceID string
+	// Returns says that the router comes back under its InstanceID after an orderly
+	// stop too. False: it gives its partitions to the others when it stops, and its
+	// place is kept for it only after a crash.
+	Returns bool
 }
 
 // Group is the router's consumer group.
@@ -73,6 +84,9 @@ func (r *Router) options() []kgo.Opt {
 		kgo.TransactionalID(r.set.TransactionalID),
 		kgo.TransactionTimeout(r.cfg.TransactionTimeout),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		// Markers of transactions come with the records: only so is it known, and
+		// committed, that nothing but a marker is left of a partition.
+		kgo.KeepControlRecords(),
 		kgo.Balancers(kgo.CooperativeStickyBalancer()),
 		kgo.SessionTimeout(sessionTimeout),
 		kgo.RebalanceTimeout(rebalanceTimeout),
@@ -85,6 +99,7 @@ func (r *Router) options() []kgo.Opt {
 		kgo.ProducerLinger(0),
 		kgo.ProducerBatchCompression(kgo.SnappyCompression(), kgo.NoCompression()),
 		kgo.OnPartitionsAssigned(r.assigned),
+		kgo.OnPartitionsRevoked(r.revoked),
 		kgo.OnPartitionsLost(r.lost),
 	)
 	if r.set.InstanceID != "" {

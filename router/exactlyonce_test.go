@@ -72,6 +72,7 @@ func (b *bench) fragile(t *testing.T, id, static string) (*Router, *cable) {
 		Topics:          b.topics,
 		TransactionalID: "anabranch-router-" + id,
 		InstanceID:      static,
+		Returns:         true,
 	})
 	if err != nil {
 		t.Fatal(err)

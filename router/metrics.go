@@ -5,38 +5,52 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/workspace"
 )
 
 // metrics are the router's. Events are counted when their transaction has
-// committed, never before: an aborted transaction is routed again.
+// committed, never before: an aborted transaction is routed again. It belongs to the
+// loop: one goroutine uses it.
 type metrics struct {
-	events       *prometheus.CounterVec
-	transactions *prometheus.CounterVec
-	duration     prometheus.Histogram
+	events    *prometheus.CounterVec
+	committed prometheus.Counter
+	aborted   prometheus.Counter
+	duration  prometheus.Histogram
+
+	destinations *telemetry.Destinations
+	tallies      map[string]*tally // by id
 }
 
-func newMetrics(reg prometheus.Registerer) *metrics {
+// tally is the counters of one destination, looked up once: to find a series by its
+// labels costs more than to count. Destinations that share a label share them.
+type tally struct{ routed, filtered, dead, unconnected prometheus.Counter }
+
+func newMetrics(reg prometheus.Registerer, destinations *telemetry.Destinations) *metrics {
+	transactions := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "anabranch_router_transactions_total",
+		Help: "Transactions by result: committed, aborted (a rebalance or a failed write; the events are routed again).",
+	}, []string{"result"})
 	m := &metrics{
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "anabranch_router_events_total",
-			Help: "Events by destination and result: routed, filtered by the integrations map, dead (in dead-letters), unconnected (no destination listens to the source; destination is empty).",
+			Help: "Events by destination and result: routed, filtered by the integrations map, dead (in dead-letters; destination is empty where none was known yet), unconnected (no destination listens to the source; destination is empty).",
 		}, []string{"destination", "result"}),
-		transactions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "anabranch_router_transactions_total",
-			Help: "Transactions by result: committed, aborted (a rebalance or a failed write; the events are routed again).",
-		}, []string{"result"}),
+		committed: transactions.WithLabelValues("committed"),
+		aborted:   transactions.WithLabelValues("aborted"),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "anabranch_router_transaction_seconds",
 			Help:    "Time from the begin of a transaction to its end.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
 		}),
+		destinations: destinations,
+		tallies:      make(map[string]*tally),
 	}
-	reg.MustRegister(m.events, m.transactions, m.duration)
-	m.events.WithLabelValues("", string(unconnected))
-	m.events.WithLabelValues("", string(dead))
-	m.transactions.WithLabelValues("committed")
-	m.transactions.WithLabelValues("aborted")
+	reg.MustRegister(m.events, transactions, m.duration)
+	m.tallies[""] = &tally{
+		dead:        m.events.WithLabelValues("", string(dead)),
+		unconnected: m.events.WithLabelValues("", string(unconnected)),
+	}
 	return m
 }
 
@@ -44,21 +58,46 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 // sees the first event too.
 func (m *metrics) follow(s *workspace.Snapshot) {
 	for _, d := range s.Destinations() {
-		for _, res := range []result{routed, filtered, dead} {
-			m.events.WithLabelValues(d.ID, string(res))
+		m.of(d.ID)
+	}
+}
+
+func (m *metrics) of(destination string) *tally {
+	t := m.tallies[destination]
+	if t == nil {
+		label := m.destinations.Label(destination)
+		t = &tally{
+			routed:   m.events.WithLabelValues(label, string(routed)),
+			filtered: m.events.WithLabelValues(label, string(filtered)),
+			dead:     m.events.WithLabelValues(label, string(dead)),
 		}
+		m.tallies[destination] = t
 	}
+	return t
 }
 
-func (m *metrics) committed(decisions []decision, since time.Time) {
-	m.transactions.WithLabelValues("committed").Inc()
+func (m *metrics) commit(decisions []decision, since time.Time) {
+	m.committed.Inc()
 	m.duration.Observe(time.Since(since).Seconds())
-	for _, d := range decisions {
-		m.events.WithLabelValues(d.destination, string(d.result)).Inc()
+	for i := range decisions {
+		m.of(decisions[i].destination).count(decisions[i].result)
 	}
 }
 
-func (m *metrics) aborted(since time.Time) {
-	m.transactions.WithLabelValues("aborted").Inc()
+func (t *tally) count(res result) {
+	switch res {
+	case routed:
+		t.routed.Inc()
+	case filtered:
+		t.filtered.Inc()
+	case dead:
+		t.dead.Inc()
+	case unconnected:
+		t.unconnected.Inc()
+	}
+}
+
+func (m *metrics) abort(since time.Time) {
+	m.aborted.Inc()
 	m.duration.Observe(time.Since(since).Seconds())
 }

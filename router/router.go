@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,6 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/telemetry"
+	"github.com/anabranch/anabranch/internal/telemetry/seldom"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -21,6 +24,7 @@ type Router struct {
 	set     Settings
 	log     *slog.Logger
 	metrics *metrics
+	backlog *backlog
 	source  string
 
 	plan   *plan
@@ -30,6 +34,7 @@ type Router struct {
 	// refused holds what aborted a transaction by its size, so that it does not
 	// abort the next one.
 	refused map[refusal]bool
+	buried  seldom.Log
 }
 
 // New returns a router that has not yet spoken to a broker.
@@ -37,11 +42,15 @@ func New(cfg Config, set Settings) (*Router, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	if set.Destinations == nil {
+		set.Destinations = telemetry.NewDestinations(telemetry.MaxDestinations, set.Registerer, set.Logger)
+	}
 	return &Router{
 		cfg:     cfg,
 		set:     set,
 		log:     set.Logger,
-		metrics: newMetrics(set.Registerer),
+		metrics: newMetrics(set.Registerer, set.Destinations),
+		backlog: newBacklog(set.Registerer),
 		source:  schemas.TopicRawEvents,
 		refused: make(map[refusal]bool),
 	}, nil
@@ -59,11 +68,21 @@ func (r *Router) Ready() error {
 	return nil
 }
 
-func (r *Router) assigned(context.Context, *kgo.Client, map[string][]int32) { r.ready.Store(true) }
+func (r *Router) assigned(_ context.Context, _ *kgo.Client, added map[string][]int32) {
+	r.backlog.assign(added[r.source])
+	r.ready.Store(true)
+}
+
+func (r *Router) revoked(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
+	r.backlog.forget(gone[r.source])
+}
 
 // lost is called when the group went on without this router, which also happens
 // when no broker answers any more.
-func (r *Router) lost(context.Context, *kgo.Client, map[string][]int32) { r.ready.Store(false) }
+func (r *Router) lost(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
+	r.backlog.forget(gone[r.source])
+	r.ready.Store(false)
+}
 
 // Run routes until ctx ends, then finishes the transaction in hand and returns
 // nil. A session that failed is closed and replaced by a new one: whether its
@@ -71,6 +90,11 @@ func (r *Router) lost(context.Context, *kgo.Client, map[string][]int32) { r.read
 // which the new one reads the group's offsets. Only a router that another one
 // keeps fencing gives up.
 func (r *Router) Run(ctx context.Context) error {
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	own, stop := context.WithCancel(ctx)
+	defer stop()
+	looking.Go(func() { r.look(own) })
 	for ctx.Err() == nil {
 		err := r.session(ctx)
 		r.ready.Store(false)
@@ -103,6 +127,7 @@ func (r *Router) session(ctx context.Context) error {
 	late := context.AfterFunc(work, func() { kafka.Close(work, s.Client()) })
 	defer func() {
 		if late() {
+			r.leave(ctx, work, s.Client())
 			kafka.Close(work, s.Client())
 		}
 	}()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -125,7 +126,8 @@ func TestRoutesByConnectionsAndIntegrations(t *testing.T) {
 				t.Errorf("%s: key %s, value %s: not the bytes that were sent", rec.Topic, rec.Key, rec.Value)
 				continue
 			}
-			if diff := cmp.Diff(sent.Headers, rec.Headers); diff != "" {
+			want := append(slices.Clone(sent.Headers), kgo.RecordHeader{Key: "received", Value: fmt.Append(nil, sent.Timestamp.UnixMilli())})
+			if diff := cmp.Diff(want, rec.Headers); diff != "" {
 				t.Errorf("%s: headers (-sent +got):\n%s", rec.Topic, diff)
 			}
 		}
@@ -179,6 +181,51 @@ func TestPoisonLeavesByTheSameDoor(t *testing.T) {
 		}
 	}
 	counts(t, r, map[string]float64{" dead": 3, "crm routed": 1})
+}
+
+// TestARecordOfALaterReleaseGoesAside: an upgrade that rolls from router to router
+// loses nothing to those that are still old, and the old ones go on.
+func TestARecordOfALaterReleaseGoesAside(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testkit.Brokers(t))
+	later := event("u", 1, schemas.Headers{Source: "web", Version: schemas.RecordVersion + 1})
+	later.Headers = append(later.Headers, kgo.RecordHeader{Key: "tenant", Value: []byte("acme")})
+	good := event("u", 2, schemas.Headers{Source: "web"})
+	good.Headers = append(good.Headers, kgo.RecordHeader{Key: "hint", Value: []byte("that may be ignored")})
+	b.send(t, later, good)
+	r := b.router(t)
+	start(t, r)
+
+	if got := b.ReadAll(t, schemas.DeliverTopic("crm"), 1); !bytes.Equal(got[0].Value, good.Value) {
+		t.Errorf("crm got %s, want the record behind the one of a later release", got[0].Value)
+	}
+	dead := b.ReadAll(t, schemas.TopicDeadLetters, 1)[0]
+	h, err := kafka.HeadersOf(dead)
+	if kafka.ReasonOf(err) != schemas.ReasonVersionUnknown || h.Reason != schemas.ReasonVersionUnknown || h.MessageID != "u-1" {
+		t.Errorf("dead letter %+v, %v", h, err)
+	}
+	if !bytes.Equal(dead.Value, later.Value) || !slices.ContainsFunc(dead.Headers, func(h kgo.RecordHeader) bool { return h.Key == "tenant" }) {
+		t.Errorf("dead letter lost of the record: value %s, headers %v", dead.Value, dead.Headers)
+	}
+	counts(t, r, map[string]float64{" dead": 1, "crm routed": 1})
+}
+
+// TestWhenACallWasTakenIsSaidOnce: an event that a stage further down puts back
+// keeps the moment at which it came in, and so does a dead letter.
+func TestWhenACallWasTakenIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testkit.Brokers(t))
+	received := time.UnixMilli(1_700_000_000_000).UTC()
+	again := event("u", 1, schemas.Headers{Source: "web", Received: received})
+	poison := event("u", 2, schemas.Headers{})
+	b.send(t, again, poison)
+	start(t, b.router(t))
+	if h, err := kafka.HeadersOf(b.ReadAll(t, schemas.DeliverTopic("crm"), 1)[0]); err != nil || !h.Received.Equal(received) {
+		t.Errorf("received %v, %v, want %v", h.Received, err, received)
+	}
+	if h, err := kafka.HeadersOf(b.ReadAll(t, schemas.TopicDeadLetters, 1)[0]); err != nil || h.Received.UnixMilli() != poison.Timestamp.UnixMilli() {
+		t.Errorf("received %v, %v, want %v", h.Received, err, poison.Timestamp)
+	}
 }
 
 func TestFollowsTheWorkspace(t *testing.T) {

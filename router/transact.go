@@ -10,6 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/telemetry/seldom"
+	"github.com/anabranch/anabranch/internal/telemetry/trace"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -21,6 +23,7 @@ type batch struct {
 	decisions []decision
 	written   []written
 	failed    failure
+	spans     []trace.Span // of what is traced; they end with the commit
 }
 
 // written pairs a record with the one it was made from.
@@ -64,17 +67,26 @@ func (r *Router) transact(ctx context.Context, s *kgo.GroupTransactSession, fetc
 		return false, fmt.Errorf("begin transaction: %w", err)
 	}
 	b := newBatch(s)
-	fetches.EachRecord(func(rec *kgo.Record) { r.route(ctx, b, rec) })
+	r.backlog.polled(fetches)
+	fetches.EachRecord(func(rec *kgo.Record) {
+		if !rec.Attrs.IsControl() {
+			r.route(ctx, b, rec)
+		}
+	})
 	err := b.promise.Err()
 	committed, endErr := s.End(ctx, kgo.TransactionEndTry(err == nil))
 	switch {
 	case endErr != nil:
 		return false, fmt.Errorf("end transaction: %w", endErr)
 	case !committed:
-		r.metrics.aborted(b.begun)
+		r.metrics.abort(b.begun)
 		return false, r.learn(b)
 	}
-	r.metrics.committed(b.decisions, b.begun)
+	r.backlog.routed(fetches)
+	r.metrics.commit(b.decisions, b.begun)
+	for _, span := range b.spans {
+		span.End()
+	}
 	clear(r.refused)
 	return true, nil
 }
@@ -84,30 +96,39 @@ func (r *Router) route(ctx context.Context, b *batch, rec *kgo.Record) {
 	n := len(b.decisions)
 	h, err := kafka.HeadersOf(rec)
 	if err != nil {
-		b.decisions = append(b.decisions, decision{result: dead, reason: schemas.ReasonRecordInvalid, detail: err.Error()})
+		b.decisions = append(b.decisions, decision{result: dead, reason: kafka.ReasonOf(err), detail: err.Error()})
 	} else {
 		b.decisions = r.filter.decide(b.decisions, &h, r.plan.workspace, r.plan.topics)
 	}
+	span := r.follow(b, rec.Topic, &h)
+	var headers []kgo.RecordHeader // one for all destinations
 	for i := range b.decisions[n:] {
 		d := &b.decisions[n+i]
 		if d.result == routed && r.refused[refusal{schemas.DeliverTopic(d.destination), position(rec)}] {
 			d.result, d.reason, d.detail = dead, schemas.ReasonRecordTooLarge, "the broker refused the record as too large"
 		}
-		if out := r.output(b, rec, h, *d); out != nil {
+		if d.result == routed && headers == nil {
+			headers = onward(rec, &h)
+		}
+		if out := r.output(b, rec, h, *d, headers); out != nil {
+			r.publish(b, span, out)
 			b.write(ctx, rec, out)
 		}
 	}
+	describe(span, b.decisions[n:])
 }
 
 // output is the record to write for one decision; nil where there is none.
-func (r *Router) output(b *batch, rec *kgo.Record, h schemas.Headers, d decision) *kgo.Record {
+func (r *Router) output(b *batch, rec *kgo.Record, h schemas.Headers, d decision, headers []kgo.RecordHeader) *kgo.Record {
 	switch d.result {
 	case routed:
-		return &kgo.Record{Topic: schemas.DeliverTopic(d.destination), Key: rec.Key, Value: rec.Value, Headers: rec.Headers}
+		return &kgo.Record{Topic: schemas.DeliverTopic(d.destination), Key: rec.Key, Value: rec.Value, Headers: headers}
 	case dead:
-		r.log.Warn("event goes to dead letters", "destination", d.destination, "reason", string(d.reason), "detail", d.detail,
-			"topic", rec.Topic, "partition", rec.Partition, "offset", rec.Offset, "message_id", h.MessageID)
+		r.bury(rec, &h, &d)
 		h.Destination, h.Reason, h.Detail = d.destination, d.reason, d.detail
+		if h.Received.IsZero() {
+			h.Received = rec.Timestamp
+		}
 		if r.refused[refusal{schemas.TopicDeadLetters, position(rec)}] {
 			return kafka.DeadLetterReference(rec, h, b.begun)
 		}
@@ -115,6 +136,17 @@ func (r *Router) output(b *batch, rec *kgo.Record, h schemas.Headers, d decision
 	case filtered, unconnected:
 	}
 	return nil
+}
+
+// bury logs that an event goes to dead-letters, the first of a kind at once and
+// then at most one in [seldom.Every]: one bad release of a client makes thousands.
+func (r *Router) bury(rec *kgo.Record, h *schemas.Headers, d *decision) {
+	passed, ok := r.buried.Admit(seldom.Kind{Destination: d.destination, Reason: d.reason}, time.Now())
+	if !ok {
+		return
+	}
+	trace.LoggerOf(r.log, h.TraceParent).Warn("event goes to dead letters", "destination", d.destination, "reason", string(d.reason), "detail", d.detail,
+		"topic", rec.Topic, "partition", rec.Partition, "offset", rec.Offset, "message_id", h.MessageID, "passed_over", passed)
 }
 
 // learn draws the lesson of an aborted transaction, so that the same records

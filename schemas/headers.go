@@ -14,17 +14,23 @@ const (
 	MaxTopicBytes        = 249             // Position.Topic: Kafka's own limit
 	MaxEndpoints         = 5               // endpoints of a destination; rule: spec.md, Limits
 	MaxAttempts          = 1<<31 - 1       // Headers.Attempt: four hours never hold more
+	TraceParentBytes     = 55              // Headers.TraceParent: the W3C's version 00
+	maxReasonBytes       = 40              // Headers.Reason, of a later release as well
 	maxTimeMillis        = 253402300799999 // the last millisecond of the year 9999
+	maxVersion           = 999
 )
 
 // The wire keys. The set is closed: each hop writes the whole set anew and
 // leaves no other header behind.
 const (
+	keyVersion       = "version"
 	keySource        = "source"
 	keyType          = "type"
 	keyMessageID     = "message-id"
 	keyIntegrations  = "integrations"
 	keyOrigin        = "origin"
+	keyReceived      = "received"
+	keyTraceParent   = "traceparent"
 	keyDestination   = "destination"
 	keyAttempt       = "attempt"
 	keyWithheld      = "withheld"
@@ -40,8 +46,14 @@ const (
 	keyReference     = "reference"
 	keyFailedAt      = "failed-at"
 
-	headerCount = 19
+	headerCount = 22
 )
+
+// RecordVersion is the latest version of records that this release understands,
+// headers and value. It changes when an older release would misread a record;
+// a header that may be ignored is no reason to. The first version is not sent:
+// it would cost bytes in every record.
+const RecordVersion = 1
 
 // Headers is all that a stage must know of a record without parsing its JSON.
 // A field of zero value is not sent, and a header that is missing leaves its
@@ -51,11 +63,14 @@ const (
 // numbers decimal, endpoints 16 hexadecimal digits each, separated by commas:
 // any Kafka tool shows them legibly.
 type Headers struct {
+	Version      int       // of the record; zero: the first. See RecordVersion
 	Source       string    // source id; see ValidID
 	Type         Type      // type of the call
 	MessageID    string    // at most MaxMessageIDChars
 	Integrations []byte    // stable JSON object of at most MaxIntegrationsBytes; nil when the call has none
 	Origin       Origin    // who made the event
+	Received     time.Time // when ingest took the call; from deliver.* on
+	TraceParent  string    // W3C trace context of the span that wrote the record, when that is sampled; see ValidTraceParent
 	Destination  string    // destination id, on webhook-retry.* and dead-letters; see ValidID
 	Attempt      int       // attempts already made, 0 to MaxAttempts
 	Withheld     int       // attempts that were due and not made, since every endpoint was known to be down; 0 to MaxAttempts

@@ -16,6 +16,13 @@ import (
 // beyond its bound is an error that names the header, what was found and what
 // was expected. Integrations aliases its value; all else is copied. Times come
 // back in UTC.
+//
+// Of a record of a version beyond [RecordVersion] the error is a [*VersionError],
+// wherever among the headers its version stands and whatever else is wrong with
+// them.
+//
+// Beside an error come the headers that could be read, for those who have to say
+// which record it is about; From may be incomplete then.
 func ParseHeaders(all iter.Seq2[string, []byte]) (Headers, error) {
 	// No range statement: without one this function is inlined, the compiler sees
 	// through the caller's sequence, and the decoder stays on the stack.
@@ -32,23 +39,33 @@ type decoder struct {
 	err  error
 }
 
-// next takes one header; false when that was the last that matters.
+// next takes one header. It never ends the sequence: the version may come last,
+// and what can be read is worth having.
 func (d *decoder) next(key string, value []byte) bool {
 	if err := d.call(key, value); err != nil {
-		d.err = fmt.Errorf("header %s: found %s, %w", key, excerpt(value), err)
+		d.fail(key, value, err)
 	}
-	return d.err == nil
+	return true
 }
 
+// fail keeps the first error, unless one says that the others need not be any.
+func (d *decoder) fail(key string, value []byte, err error) {
+	switch {
+	case IsLaterVersion(err):
+		d.err = err
+	case d.err == nil:
+		d.err = fmt.Errorf("header %s: found %s, %w", key, excerpt(value), err)
+	}
+}
+
+// end is the result. It must stay as cheap as it is, or ParseHeaders is no longer
+// inlined; the benchmark's allocations tell.
 func (d *decoder) end() (Headers, error) {
 	if d.err == nil && d.from != 0 && d.from != fromComplete {
 		d.err = errors.New("headers " + keyFromTopic + ", " + keyFromPartition + ", " + keyFromOffset +
 			": found some, expected all or none")
 	}
-	if d.err != nil {
-		return Headers{}, d.err
-	}
-	return d.Headers, nil
+	return d.Headers, d.err
 }
 
 const (
@@ -71,6 +88,13 @@ func (d *decoder) call(key string, value []byte) error {
 		return decodeIntegrations(&d.Integrations, value)
 	case keyOrigin:
 		return decodeWord(&d.Origin, value, origins())
+	case keyReceived:
+		return decodeTime(&d.Received, value)
+	case keyTraceParent:
+		decodeTraceParent(&d.TraceParent, value)
+		return nil
+	case keyVersion:
+		return decodeVersion(&d.Version, value)
 	default:
 		return d.delivery(key, value)
 	}
@@ -92,7 +116,7 @@ func (d *decoder) delivery(key string, value []byte) error {
 	case keyReserved:
 		return decodeTrue(&d.Reserved, value)
 	case keyReason:
-		return decodeWord(&d.Reason, value, Reasons())
+		return decodeReason(&d.Reason, value)
 	case keyDetail:
 		return decodeText(&d.Detail, value, MaxDetailBytes)
 	case keyEndpoints:
@@ -138,6 +162,54 @@ func decodeWord[T ~string](dst *T, value []byte, set []T) error {
 	}
 	*dst = word
 	return nil
+}
+
+// decodeReason takes words that this release does not know: one of a later
+// release may have written the record, and the reason of the last failure decides
+// nothing about the next attempt.
+func decodeReason(dst *Reason, value []byte) error {
+	if word, ok := oneOf(value, Reasons()); ok {
+		*dst = word
+		return nil
+	}
+	if len(value) == 0 || len(value) > maxReasonBytes || !isReasonWord(value) {
+		return expected("1 to %d lower-case letters, digits and underscores", maxReasonBytes)
+	}
+	*dst = Reason(value)
+	return nil
+}
+
+func isReasonWord(value []byte) bool {
+	for _, c := range value {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' {
+			return false
+		}
+	}
+	return true
+}
+
+// decodeVersion leaves the first version at zero, as if it were not there. Of
+// several the latest counts: it is the one that not everybody understands.
+func decodeVersion(dst *int, value []byte) error {
+	var version int
+	if err := decodeNumber(&version, value, maxVersion); err != nil || version == 0 {
+		return expected("a decimal number from 1 to %d", maxVersion)
+	}
+	if version > 1 {
+		*dst = max(*dst, version)
+	}
+	if version > RecordVersion {
+		return &VersionError{version}
+	}
+	return nil
+}
+
+// decodeTraceParent passes over what is no trace context: a trace that ends here
+// is no reason not to deliver.
+func decodeTraceParent(dst *string, value []byte) {
+	if ValidTraceParent(value) {
+		*dst = string(value)
+	}
 }
 
 func decodeText(dst *string, value []byte, limit int) error {

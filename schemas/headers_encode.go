@@ -35,14 +35,20 @@ func (h *Headers) All() iter.Seq2[string, []byte] {
 // fall short for the numbers of a record that never had a destination (rare:
 // given up before routing); the buffer then grows.
 func (h *Headers) encodedBytes() int {
-	n := len(h.Source) + len(h.Type) + len(h.MessageID) + len(h.Integrations) + len(h.Origin)
+	n := len(h.Source) + len(h.Type) + len(h.MessageID) + len(h.Integrations) + len(h.Origin) + len(h.TraceParent)
+	if !h.Received.IsZero() {
+		n += timeDigits
+	}
 	if h.Destination != "" {
-		const numbers = 3*13 + 2*10 + 10 + 19 + 2*4 // times, attempts, partition, offset, "true"
+		const numbers = 3*timeDigits + 2*10 + 10 + 19 + 2*4 // times, attempts, partition, offset, "true"
 		n += numbers + len(h.Destination) + len(h.Reason) + min(len(h.Detail), MaxDetailBytes) +
 			len(h.Endpoints)*(endpointDigits+1) + len(h.From.Topic)
 	}
 	return n
 }
+
+// timeDigits is the length of a time of our days.
+const timeDigits = 13
 
 // encoder appends all values to one buffer and notes where each ends. It holds
 // no yield function: one kept in a struct would put every caller's loop body,
@@ -59,6 +65,9 @@ type encodedField struct {
 }
 
 func (e *encoder) call(h *Headers) {
+	if h.Version > 1 {
+		e.number(keyVersion, int64(h.Version))
+	}
 	e.text(keySource, h.Source)
 	e.text(keyType, string(h.Type))
 	e.text(keyMessageID, h.MessageID)
@@ -66,6 +75,8 @@ func (e *encoder) call(h *Headers) {
 		e.add(keyIntegrations, append(e.buf, h.Integrations...))
 	}
 	e.text(keyOrigin, string(h.Origin))
+	e.instant(keyReceived, h.Received)
+	e.text(keyTraceParent, h.TraceParent)
 }
 
 func (e *encoder) delivery(h *Headers) {

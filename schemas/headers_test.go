@@ -1,6 +1,7 @@
 package schemas_test
 
 import (
+	"errors"
 	"iter"
 	"maps"
 	"math"
@@ -29,6 +30,8 @@ func ingested() schemas.Headers {
 // buried is a dead letter: it has every header.
 func buried() schemas.Headers {
 	h := ingested()
+	h.Received = time.UnixMilli(1795223069700).UTC()
+	h.TraceParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	h.Destination = "crm"
 	h.Attempt = 12
 	h.FirstAttempt = time.UnixMilli(1795223069775).UTC()
@@ -70,6 +73,8 @@ func TestHeadersWire(t *testing.T) {
 		"message-id":     "ajs-next-1795223069775-32c94278-bae2-4580-8ccc-4edf95b3be26",
 		"integrations":   `{"All":false,"Webhooks":true}`,
 		"origin":         "api",
+		"received":       "1795223069700",
+		"traceparent":    "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
 		"destination":    "crm",
 		"attempt":        "12",
 		"first-attempt":  "1795223069775",
@@ -128,7 +133,9 @@ func TestParseHeadersBounds(t *testing.T) {
 		"destination":    {good: []string{"crm", repeat("9", 64)}, bad: []string{"", repeat("9", 65), "a/b", "a.b"}, expected: ids},
 		"type":           {good: []string{"alias", "delete"}, bad: []string{"", "Alias", "t", repeat("x", 1<<20)}, expected: "expected one of [identify track page screen group alias delete]"},
 		"origin":         {good: []string{"api", "personas", "deletion", "replay"}, bad: []string{"", "API", "apis"}, expected: "expected one of [api personas deletion replay]"},
-		"reason":         {good: []string{"tls", "status_5xx"}, bad: []string{"", "TLS", "status_2xx"}, expected: "expected one of [status_3xx"},
+		"reason":         {good: []string{"tls", "status_5xx", "of_a_later_release2", repeat("r", 40)}, bad: []string{"", "TLS", "a-b", repeat("r", 41)}, expected: "expected 1 to 40 lower-case letters, digits and underscores"},
+		"version":        {good: []string{"1", "01"}, bad: []string{"", "0", "-1", "1000", "one"}, expected: "expected a decimal number from 1 to 999"},
+		"received":       {good: []string{"0", "253402300799999"}, bad: []string{"", "-1", "253402300800000", "now"}, expected: times},
 		"message-id":     {good: []string{"m", repeat("🛶", 100), "\xff"}, bad: []string{"", repeat("m", 101), repeat("é", 101), repeat("m", 1<<20)}, expected: "expected 1 to 100 characters"},
 		"integrations":   {good: []string{"{}", `{"` + repeat("x", 32768-6) + `":1}`}, bad: []string{"", "{", "}", "[]", "null", `"{}"`, ` {}`, `{"` + repeat("x", 32768-5) + `":1}`}, expected: "expected a JSON object of at most 32768 bytes"},
 		"attempt":        {good: []string{"0", "1", "2147483647"}, bad: []string{"", "-1", "2147483648", "1.0", "0x1", "1 ", "many", repeat("0", 20)}, expected: "expected a decimal number from 0 to 2147483647"},
@@ -177,7 +184,7 @@ func TestParseHeadersIgnoresUnknownKeys(t *testing.T) {
 	t.Parallel()
 	h := ingested()
 	all := collect(&h)
-	all["traceparent"] = "00-4bf92f3577b34da6"
+	all["tracestate"] = "vendor=1"
 	all["Source"] = "NOT AN ID" // keys are exact
 	all[""] = ""
 	got, err := schemas.ParseHeaders(sequence(all))
@@ -257,5 +264,79 @@ func TestPosition(t *testing.T) {
 	t.Parallel()
 	if got := (schemas.Position{Topic: "raw-events", Partition: 3, Offset: 17}).String(); got != "raw-events[3]@17" {
 		t.Errorf("String() = %s", got)
+	}
+}
+
+// A record of a later release is told from a broken one, whatever else its
+// headers hold and in whatever order, and can still be named.
+func TestParseHeadersTellsALaterVersion(t *testing.T) {
+	t.Parallel()
+	for name, pairs := range map[string][][2]string{
+		"first":                  {{"version", "2"}, {"message-id", "m"}},
+		"last":                   {{"message-id", "m"}, {"version", "2"}},
+		"with a header misread":  {{"attempt", "none"}, {"message-id", "m"}, {"version", "2"}, {"due", "soon"}},
+		"with half of a place":   {{"version", "2"}, {"from-offset", "1"}, {"message-id", "m"}},
+		"beside an earlier one":  {{"version", "2"}, {"version", "1"}, {"message-id", "m"}},
+		"with a key of its time": {{"version", "2"}, {"tenant", "t"}, {"message-id", "m"}},
+	} {
+		h, err := schemas.ParseHeaders(func(yield func(string, []byte) bool) {
+			for _, pair := range pairs {
+				if !yield(pair[0], []byte(pair[1])) {
+					return
+				}
+			}
+		})
+		var later *schemas.VersionError
+		if !errors.As(err, &later) || later.Version != 2 || h.Version != 2 || h.MessageID != "m" {
+			t.Errorf("%s: error %v, headers %+v, want version 2 of message m", name, err, h)
+		}
+	}
+}
+
+// The first version costs no byte, and a later one is passed on as it is.
+func TestHeadersVersionOnTheWire(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[int]string{0: "", 1: "", 2: "2"} {
+		h := schemas.Headers{Version: version}
+		if got := collect(&h)["version"]; got != want {
+			t.Errorf("version %d is sent as %q, want %q", version, got, want)
+		}
+	}
+	got, err := schemas.ParseHeaders(sequence(map[string]string{"version": "1"}))
+	if err != nil || got.Version != 0 {
+		t.Errorf("version 1: %+v, %v, want the same as none", got, err)
+	}
+	later := schemas.VersionError{Version: 7}
+	if text := later.Error(); !strings.Contains(text, "version 7") || !strings.Contains(text, "up to 1") {
+		t.Errorf("Error() = %s", text)
+	}
+}
+
+// Trace contexts that are none are passed over: they never cost an event.
+func TestParseHeadersTakesOrLeavesATraceParent(t *testing.T) {
+	t.Parallel()
+	const good = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	for value, want := range map[string]string{
+		good:                               good,
+		good[:53] + "00":                   good[:53] + "00", // not sampled
+		"":                                 "",
+		good + "-":                         "",
+		good[:54]:                          "",
+		strings.ToUpper(good):              "",
+		"01" + good[2:]:                    "",
+		"ff" + good[2:]:                    "",
+		strings.Replace(good, "-", "_", 1): "",
+		good[:2] + "_" + good[3:]:          "",
+		good[:35] + "0" + good[36:]:        "",
+		good[:52] + "0" + good[53:]:        "",
+		good[:53] + "0g":                   "",
+		"00-00000000000000000000000000000000-00f067aa0ba902b7-01": "",
+		"00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01": "",
+		"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b/-01": "",
+	} {
+		got, err := schemas.ParseHeaders(sequence(map[string]string{"traceparent": value}))
+		if err != nil || got.TraceParent != want {
+			t.Errorf("%q: %q and error %v, want %q and none", value, got.TraceParent, err, want)
+		}
 	}
 }

@@ -20,6 +20,7 @@ const (
 	ReasonDestinationDisabled Reason = "destination_disabled" // switched off
 	ReasonTopicUnavailable    Reason = "topic_unavailable"    // the destination's topic is gone and can't be created
 	ReasonRecordInvalid       Reason = "record_invalid"       // a record that can't be read
+	ReasonVersionUnknown      Reason = "version_unknown"      // a record of a later release
 	ReasonRecordTooLarge      Reason = "record_too_large"     // a record the broker does not take
 	ReasonPlanViolation       Reason = "plan_violation"       // a call that its source's tracking plan blocks: it never was on raw-events
 )
@@ -41,6 +42,7 @@ func Reasons() []Reason {
 		ReasonDestinationDisabled,
 		ReasonTopicUnavailable,
 		ReasonRecordInvalid,
+		ReasonVersionUnknown,
 		ReasonRecordTooLarge,
 		ReasonPlanViolation,
 	}

@@ -35,14 +35,22 @@ func (s *session) take(fetched kgo.FetchTopicPartition) {
 		return
 	}
 	_, retry := schemas.RetryDelayOf(fetched.Topic)
-	jobs := make([]*dispatch.Job, len(fetched.Records))
-	for i, r := range fetched.Records {
-		jobs[i] = dispatch.NewJob(r)
-		if retry {
-			jobs[i].Read() // when it is due stands in its headers
+	jobs := make([]*dispatch.Job, 0, len(fetched.Records))
+	for _, r := range fetched.Records {
+		if r.Attrs.IsControl() {
+			continue
 		}
+		j := dispatch.NewJob(r)
+		if retry {
+			j.Read() // when it is due stands in its headers
+		}
+		jobs = append(jobs, j)
 	}
-	s.dispatcher.Take(dispatch.Place{Topic: fetched.Topic, Num: fetched.Partition}, jobs)
+	at, last := dispatch.Place{Topic: fetched.Topic, Num: fetched.Partition}, fetched.Records[len(fetched.Records)-1]
+	if len(jobs) > 0 {
+		s.dispatcher.Take(at, jobs)
+	}
+	s.dispatcher.Read(at, last.Offset+1, last.LeaderEpoch, fetched.LastStableOffset)
 }
 
 // fetchError passes on what no retry mends. The client mends everything else by

@@ -22,8 +22,7 @@
 //	producer        writes retries and dead letters
 //	subscription    which topics are consumed
 //	work            one record from its attempt to its end
-//	account         how each record ended: series and log
-//	  seldom        which of many like lines a log gets
+//	account         how each record ended, and what waits: series and log
 //	schedule        what becomes of an event: when and where it waits, when it is given up
 //	attempt         one attempt at one destination: a POST to each of its endpoints
 //	  breaker       which endpoints are down
@@ -40,6 +39,7 @@
 //	subscribe             topics that are consumed later
 //	consume               the fetch loop
 //	rebalance, share      partitions come and go
+//	look                  how far partitions reach that are not fetched
 //	write                 retry records and dead letters
 //
 // # Locks
@@ -49,5 +49,5 @@
 // A commit holds its member's mutex while it waits for the broker, and takes the
 // dispatcher's inside. The gate's mutex is taken alone. Each breaker has one of its
 // own, taken alone, and only while its endpoint fails; so have the look-ups of names
-// and the lists of idle connections, and seldom.Log.
+// and the lists of idle connections, and each seldom.Log.
 package webhooksink

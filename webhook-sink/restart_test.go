@@ -21,7 +21,7 @@ import (
 // static makes the sink a static member, so that its successor need not wait for
 // its session to time out.
 func static(id string) option {
-	return func(_ *Config, set *Settings) { set.InstanceID = id }
+	return func(_ *Config, set *Settings) { set.InstanceID, set.Returns = id, true }
 }
 
 // committed is the group's offset of a partition of deliver.crm, 0 when there is

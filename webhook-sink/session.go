@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/webhook-sink/internal/account"
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 	"github.com/anabranch/anabranch/webhook-sink/internal/group"
 	"github.com/anabranch/anabranch/webhook-sink/internal/producer"
@@ -68,10 +69,11 @@ func newSession(ctx context.Context, sink *Sink, sub *subscription.Subscription)
 	})
 	worker.Done = s.dispatcher.Done
 	s.member = &group.Member{
-		Client: client, Group: Group, InstanceID: s.set.InstanceID,
+		Client: client, Group: Group, InstanceID: s.set.InstanceID, Returns: s.set.Returns,
 		Dispatcher: s.dispatcher, Every: s.commitEvery,
 		Count: s.account.Committed, Logger: s.log,
 	}
+	s.account.Watch(account.Views{Backlogs: s.dispatcher.Backlogs, Breakers: s.breakers})
 	return s, nil
 }
 
@@ -85,6 +87,7 @@ func (s *session) newWorker() *work.Worker {
 		Account:     s.account.Ended,
 		WriteFailed: s.account.WriteFailed,
 		Logger:      s.log,
+		Trace:       s.set.Trace,
 	}
 }
 
@@ -108,6 +111,7 @@ func (s *session) run(ctx context.Context, changed <-chan struct{}) error {
 	var own sync.WaitGroup
 	own.Go(func() { s.follow(ctx, changed) })
 	own.Go(func() { s.member.CommitLoop(ctx) })
+	own.Go(func() { s.look(ctx) })
 	err := s.consume(ctx)
 	cancel()
 	s.stop(context.WithoutCancel(ctx), &own)
@@ -128,7 +132,7 @@ func (s *session) stop(ctx context.Context, own *sync.WaitGroup) {
 	}
 	s.cut()
 	s.workers.Wait()
-	s.producer.Close()
+	s.producer.Close() //nolint:contextcheck // it waits for nothing
 	own.Wait()
 	timed, cancel := context.WithTimeout(ctx, leaveTime)
 	s.member.CommitLast(timed, nil)
@@ -136,6 +140,7 @@ func (s *session) stop(ctx context.Context, own *sync.WaitGroup) {
 	s.member.Leave(ctx, leaveTime)
 	s.end() // or Close would wait for a join
 	s.client.Close()
+	s.account.Watch(account.Views{Breakers: s.breakers})
 }
 
 // within waits for all channels to be closed and reports whether that was within

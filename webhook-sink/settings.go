@@ -12,6 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/telemetry"
+	"github.com/anabranch/anabranch/internal/telemetry/trace"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/webhook-sink/internal/group"
 )
@@ -20,18 +22,28 @@ import (
 type Settings struct {
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
+	// Destinations says which destinations have series of their own. Nil: as many as
+	// telemetry.MaxDestinations.
+	Destinations *telemetry.Destinations
 	// Workspace is followed: a change takes effect with the next attempt of each
 	// event, and a new destination's topic is consumed from then on.
 	Workspace *workspace.Live
+	// Trace follows events that are sampled. Nil: tracing is off.
+	Trace *trace.Tracer
 	// Kafka are the options that every client of the process shares.
 	Kafka []kgo.Opt
 	// Topics lists the destinations' topics and creates those that the sink
 	// needs. It speaks through a client that outlives the sink.
 	Topics *kafka.Topics
-	// InstanceID makes the sink a static member of its consumer group, so that a
-	// restart costs no rebalance. It is one sink's alone among all that run.
-	// Empty: an ordinary member, which leaves the group when it stops.
+	// InstanceID makes the sink a static member of its consumer group: its place is
+	// kept while it is gone, for its session's eight seconds, and if it is back
+	// within them nobody else has to notice. It is one sink's alone among
+	// all that run. Empty: an ordinary member.
 	InstanceID string
+	// Returns says that the sink comes back under its InstanceID after an orderly
+	// stop too. False: it gives its partitions to the others when it stops, and its
+	// place is kept for it only after a crash.
+	Returns bool
 	// Peers are single addresses that endpoints may live at beside
 	// Config.AllowNetworks: that of a receiver which this process runs.
 	Peers []netip.AddrPort
@@ -81,6 +93,9 @@ func (s *session) options() []kgo.Opt {
 		kgo.DisableAutoCommit(),
 		kgo.MaxVersions(group.Versions()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		// The markers of the router's transactions come with the records: only so is it
+		// known that nothing but a marker is left of a partition.
+		kgo.KeepControlRecords(),
 		// The library's reset goes back one minute; what lies before would be lost.
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),

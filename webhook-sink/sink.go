@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/webhook-sink/internal/account"
 	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
 	"github.com/anabranch/anabranch/webhook-sink/internal/schedule"
@@ -25,6 +26,7 @@ type Sink struct {
 	account  *account.Account
 	schedule *schedule.Schedule
 	attempt  attempt.Func
+	breakers func() attempt.Breakers
 	close    func()
 	joined   atomic.Bool
 
@@ -37,7 +39,10 @@ func New(cfg Config, set Settings) (*Sink, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	books := account.New(set.Registerer, set.Logger)
+	if set.Destinations == nil {
+		set.Destinations = telemetry.NewDestinations(telemetry.MaxDestinations, set.Registerer, set.Logger)
+	}
+	books := account.New(set.Registerer, set.Destinations, set.Logger)
 	attempter, err := attempt.New(attempt.Options{
 		Timeout: cfg.Timeout,
 		Idle:    cfg.MaxInFlight,
@@ -48,6 +53,7 @@ func New(cfg Config, set Settings) (*Sink, error) {
 		Breaker: usual.Breaker(cfg.RetryDelays),
 		Logger:  set.Logger,
 		Observe: books,
+		Trace:   set.Trace,
 	})
 	if err != nil {
 		return nil, err
@@ -59,6 +65,7 @@ func New(cfg Config, set Settings) (*Sink, error) {
 		account:  books,
 		schedule: schedule.New(cfg.RetryDelays, cfg.RetryWindow, nil),
 		attempt:  attempter.Attempt,
+		breakers: attempter.Breakers,
 		close:    attempter.Close,
 
 		commitEvery: usual.CommitEvery,

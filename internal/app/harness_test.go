@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"maps"
@@ -17,31 +16,12 @@ import (
 	"github.com/anabranch/anabranch/internal/testkit"
 )
 
-// screen is what a person would see: the process writes to it while the test
-// reads it.
-type screen struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *screen) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *screen) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
 // running is a process under test: Run in this process, ports of its own.
 type running struct {
-	screen *screen
-	log    *screen
-	json   *screen // the same log in the other format
-	api    string  // http://host:port of the collection API
+	screen *testkit.Logs
+	log    *testkit.Logs
+	json   *testkit.Logs // the same log in the other format
+	api    string        // http://host:port of the collection API
 	admin  string
 	stop   func() error
 }
@@ -79,7 +59,7 @@ func start(t *testing.T, env map[string]string) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &running{screen: new(screen), log: new(screen), json: new(screen)}
+	r := &running{screen: new(testkit.Logs), log: new(testkit.Logs), json: new(testkit.Logs)}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {

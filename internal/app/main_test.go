@@ -26,15 +26,22 @@ func typed(t *testing.T, args ...string) (string, error) {
 func TestCommandLine(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]struct{ out, err string }{
-		"":            {out: "anabranch run"},
-		"help":        {out: "anabranch run"},
-		"--help":      {out: "anabranch run"},
-		"run --help":  {out: "anabranch run"},
-		"help config": {out: "WEBHOOK_SINK_RETRY_WINDOW"},
-		"version":     {out: "anabranch "},
-		"apply":       {err: "expected -f FILE"},
-		"run now":     {err: `unexpected argument "now"`},
-		"start":       {err: `unknown command "start"`},
+		"":                       {out: "anabranch run"},
+		"help":                   {out: "anabranch run"},
+		"--help":                 {out: "anabranch run"},
+		"run --help":             {out: "Usage: anabranch run\n"},
+		"help ingest":            {out: "its own begin with INGEST_"},
+		"router -h":              {out: "exactly once"},
+		"help status":            {out: "Usage: anabranch status"},
+		"help doctor":            {out: "--stage"},
+		"help dead-letters":      {out: "dead-letters show [--json] ID"},
+		"help dead-letters list": {out: "Usage: anabranch dead-letters list"},
+		"help start":             {err: `unknown command "start"`},
+		"help config":            {out: "WEBHOOK_SINK_RETRY_WINDOW"},
+		"version":                {out: "anabranch "},
+		"apply":                  {err: "expected -f FILE"},
+		"run now":                {err: `unexpected argument "now"`},
+		"start":                  {err: `unknown command "start"`},
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
@@ -46,5 +53,19 @@ func TestCommandLine(t *testing.T) {
 				t.Errorf("error %v, want %q", err, want.err)
 			}
 		})
+	}
+}
+
+// TestEveryTargetHasHelp: those of the table, and no others.
+func TestEveryTargetHasHelp(t *testing.T) {
+	t.Parallel()
+	texts := targetTexts()
+	for _, name := range Targets() {
+		if texts[name] == "" {
+			t.Errorf("%s has no help", name)
+		}
+	}
+	if len(texts) != len(Targets()) {
+		t.Errorf("%d texts for %d targets", len(texts), len(Targets()))
 	}
 }

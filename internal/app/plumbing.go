@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -16,6 +17,7 @@ import (
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/telemetry"
+	"github.com/anabranch/anabranch/internal/telemetry/trace"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 )
@@ -26,6 +28,9 @@ type plumbing struct {
 	cfg      settings.Config
 	log      *slog.Logger
 	registry *prometheus.Registry
+	clients  *telemetry.Clients
+	// destinations says which have series of their own.
+	destinations *telemetry.Destinations
 
 	broker   *broker.Broker // nil against real brokers
 	brokers  kafka.Config   // where the broker is, embedded or not
@@ -35,6 +40,7 @@ type plumbing struct {
 	live     *workspace.Live
 	register *regulation.Register // of deletion requests and suppressed users
 	instance instance
+	trace    *trace.Tracer // nil: tracing is off
 
 	// regulations is the service beside ingest; nil where that does not run.
 	regulations *ingest.Regulations
@@ -49,6 +55,7 @@ type plumbing struct {
 type instance struct {
 	transactional string
 	static        string
+	returns       bool // under its static name after an orderly stop
 }
 
 // member is the static group member of one stage; empty for a dynamic one.
@@ -62,11 +69,14 @@ func (i instance) member(stage string) string {
 // newPlumbing opens the embedded broker, if it is this process that runs it,
 // and what is needed to speak to a broker. Nothing is sent yet.
 func newPlumbing(cfg settings.Config, target string, log *slog.Logger) (*plumbing, error) {
+	log = slog.New(kafka.Advising(log.Handler()))
 	p := &plumbing{
 		cfg: cfg, log: log, registry: telemetry.NewRegistry(),
 		live: workspace.NewLive(workspace.NewSnapshot(nil, nil)), register: regulation.NewRegister(),
 	}
-	p.instance = instance{transactional: cfg.InstanceID, static: cfg.InstanceID}
+	p.clients = telemetry.NewClients(p.registry)
+	p.destinations = telemetry.NewDestinations(cfg.MetricsDestinations, p.registry, log)
+	p.instance = instance{transactional: cfg.InstanceID, static: cfg.InstanceID, returns: cfg.Returns == "true"}
 	p.brokers = cfg.Brokers()
 	if cfg.Embedded() {
 		if target != TargetRun {
@@ -80,11 +90,32 @@ func newPlumbing(cfg settings.Config, target string, log *slog.Logger) (*plumbin
 	if p.kafka, err = p.brokers.Options(log); err != nil {
 		return nil, p.fail(err)
 	}
-	if p.admin, err = kgo.NewClient(p.kafka...); err != nil {
+	if p.admin, err = kgo.NewClient(p.options("admin")...); err != nil {
 		return nil, p.fail(fmt.Errorf("create the client for topics: %w", err))
 	}
 	p.topics = kafka.NewTopics(p.admin, cfg.Topics)
+	if err = p.openTrace(target); err != nil {
+		return nil, p.fail(err)
+	}
 	return p, nil
+}
+
+// options are those of a Kafka client, which is measured as one of a role.
+func (p *plumbing) options(role string) []kgo.Opt {
+	return append(slices.Clone(p.kafka), p.clients.Hook(role))
+}
+
+// openTrace makes the tracer, if tracing is on.
+func (p *plumbing) openTrace(target string) (err error) {
+	name := "anabranch"
+	if target != TargetRun {
+		name += "-" + target
+	}
+	p.trace, err = trace.New(p.cfg.Trace, trace.Settings{
+		Logger: p.log, Registerer: p.registry, Service: name, Version: version(), Instance: p.cfg.InstanceID,
+	})
+	p.log = p.trace.Logger(p.log)
+	return err
 }
 
 // openBroker starts the embedded broker. It forgets who was in a group and in a
@@ -105,7 +136,7 @@ func (p *plumbing) openBroker() error {
 // follower keeps the workspace in force, and where ingest runs what the same
 // topic says about single users.
 func (p *plumbing) follower() *wstopic.Follower {
-	set := wstopic.FollowerSettings{Logger: p.log, Registerer: p.registry, Kafka: p.kafka, Live: p.live}
+	set := wstopic.FollowerSettings{Logger: p.log, Registerer: p.registry, Kafka: p.options("workspace"), Live: p.live}
 	if p.regulations != nil {
 		set.Regulations = p.register
 	}

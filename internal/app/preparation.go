@@ -18,9 +18,10 @@ import (
 // broker that answers, the topics of fixed name, and with `run` the workspace.
 // It then has nothing more to do and waits for the stop.
 type preparation struct {
-	p    *plumbing
-	file *workspace.Snapshot // of WORKSPACE_FILE; nil without one
-	done atomic.Bool
+	p      *plumbing
+	target string
+	file   *workspace.Snapshot // of WORKSPACE_FILE; nil without one
+	done   atomic.Bool
 }
 
 // Name is the service's name in logs.
@@ -49,10 +50,10 @@ func (s *preparation) prepare(ctx context.Context) error {
 	if err := kafka.Await(ctx, s.p.kafka, s.p.brokers.Brokers, s.p.log); err != nil {
 		return err
 	}
-	if err := s.p.topics.Ensure(ctx, schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicWorkspace); err != nil {
+	if err := s.p.topics.Ensure(ctx, fixedTopics(s.target)...); err != nil {
 		return fmt.Errorf("prepare topics: %w", err)
 	}
-	publisher := wstopic.Publisher{Kafka: s.p.kafka, Ensure: s.p.topics.Ensure}
+	publisher := wstopic.Publisher{Kafka: s.p.options("workspace"), Ensure: s.p.topics.Ensure}
 	var err error
 	switch {
 	case s.file != nil:
@@ -63,9 +64,19 @@ func (s *preparation) prepare(ctx context.Context) error {
 	return err
 }
 
+// fixedTopics are those of fixed name that a target works with. It may not be
+// allowed to see others.
+func fixedTopics(target string) []string {
+	topics := []string{schemas.TopicWorkspace, schemas.TopicDeadLetters}
+	if target != "webhook-sink" {
+		topics = append(topics, schemas.TopicRawEvents)
+	}
+	return topics
+}
+
 // watcher keeps WORKSPACE_FILE in force after its first application.
 func (r *run) watcher(p *plumbing) *wswatch.Watcher {
-	publisher := wstopic.Publisher{Kafka: p.kafka, Ensure: p.topics.Ensure}
+	publisher := wstopic.Publisher{Kafka: p.options("workspace"), Ensure: p.topics.Ensure}
 	return wswatch.New(wswatch.Settings{
 		Logger:     p.log,
 		Registerer: p.registry,

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/anabranch/anabranch/internal/app/settings"
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/service"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/workspace"
@@ -86,9 +87,13 @@ func (r *run) listen(ctx context.Context, p *plumbing) (err error) {
 func (r *run) tiers(p *plumbing, stages []service.Service, file *workspace.Snapshot) [][]service.Service {
 	var all []service.Service
 	ready := func() error { return service.Readiness(all...) }
+	telemetry.RegisterProcess(p.registry, version(), ready)
 	ground := []service.Service{service.NewHTTPServer("admin", p.adminPort, telemetry.AdminHandler(p.registry, ready, p.routes()...), p.log)}
 	if p.broker != nil {
 		ground = append(ground, p.broker)
+	}
+	if p.trace != nil {
+		ground = append(ground, p.trace)
 	}
 	top := stages
 	if p.regulations != nil {
@@ -102,8 +107,8 @@ func (r *run) tiers(p *plumbing, stages []service.Service, file *workspace.Snaps
 	}
 	tiers := [][]service.Service{
 		ground,
-		{&preparation{p: p, file: file}},
-		{p.follower()},
+		{&preparation{p: p, target: r.target, file: file}},
+		{p.follower(), kafka.NewGuard(p.topics, p.registry, p.log)},
 		top,
 		{&greeting{greet: func() error { return r.greet(p) }}},
 	}

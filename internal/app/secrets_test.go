@@ -103,7 +103,7 @@ func (v *vault) failing() []string {
 // process's.
 func TestNobodyReadsSecrets(t *testing.T) {
 	var seen evidence
-	standard := new(screen)
+	standard := new(testkit.Logs)
 	defer slog.SetDefault(slog.Default())
 	slog.SetDefault(slog.New(slog.NewTextHandler(standard, nil))) // net/http has a word now and then
 

@@ -62,8 +62,9 @@ func newIngest(p *plumbing) (service.Service, error) {
 		Logger:     p.log.With("stage", "ingest"),
 		Registerer: p.registry,
 		Workspace:  p.live,
+		Trace:      p.trace,
 		Suppressed: p.register.Suppressed.Has,
-		Kafka:      p.kafka,
+		Kafka:      p.options("ingest"),
 		Topics:     p.topics,
 	}
 	in, err := ingest.New(p.cfg.Ingest, set)
@@ -73,7 +74,7 @@ func newIngest(p *plumbing) (service.Service, error) {
 	p.collect = in.Addr()
 	p.regulations = ingest.NewRegulations(in, set, ingest.RegulationSettings{
 		Register: p.register,
-		Ledger:   &regulation.Ledger{Kafka: p.kafka, TransactionalID: p.regulationID()},
+		Ledger:   &regulation.Ledger{Kafka: p.options("regulations"), TransactionalID: p.regulationID()},
 	})
 	return in, nil
 }
@@ -93,22 +94,28 @@ func newRouter(p *plumbing) (service.Service, error) {
 	return router.New(p.cfg.Router, router.Settings{
 		Logger:          p.log.With("stage", "router"),
 		Registerer:      p.registry,
+		Destinations:    p.destinations,
 		Workspace:       p.live,
-		Kafka:           p.kafka,
+		Trace:           p.trace,
+		Kafka:           p.options("router"),
 		Topics:          p.topics,
 		TransactionalID: "anabranch-router-" + p.instance.transactional,
 		InstanceID:      p.instance.member("router"),
+		Returns:         p.instance.returns,
 	})
 }
 
 func newSink(p *plumbing) (service.Service, error) {
 	return webhooksink.New(p.cfg.Sink, webhooksink.Settings{
-		Logger:     p.log.With("stage", "webhook-sink"),
-		Registerer: p.registry,
-		Workspace:  p.live,
-		Kafka:      p.kafka,
-		Topics:     p.topics,
-		InstanceID: p.instance.member("webhook-sink"),
-		Peers:      p.receiverPeer(),
+		Logger:       p.log.With("stage", "webhook-sink"),
+		Registerer:   p.registry,
+		Destinations: p.destinations,
+		Workspace:    p.live,
+		Trace:        p.trace,
+		Kafka:        p.options("webhook-sink"),
+		Topics:       p.topics,
+		InstanceID:   p.instance.member("webhook-sink"),
+		Returns:      p.instance.returns,
+		Peers:        p.receiverPeer(),
 	})
 }

@@ -14,7 +14,7 @@ type Letter struct {
 	ID         ID
 	Record     *kgo.Record // as it stands in dead-letters
 	Headers    schemas.Headers
-	Unreadable error     // why Headers could not be read; they are zero then
+	Unreadable error     // why Headers could not be read; they hold what could be
 	RedrivenAt time.Time // when it was last sent again; zero: never
 }
 

@@ -39,18 +39,28 @@ type mark struct {
 	millis int64
 }
 
-// add takes a record of dead-letters-redriven.
-func (m marks) add(r *kgo.Record) error {
+// ReadMark is the inverse of [Mark]: which dead letter a record of
+// dead-letters-redriven is about, and when that was sent again.
+func ReadMark(r *kgo.Record) (ID, time.Time, error) {
 	id, err := ParseID(string(r.Key))
 	var n note
 	if err == nil {
 		err = json.Unmarshal(r.Value, &n)
 	}
 	if err != nil {
-		// Somebody else's hand: guessing would send an event twice or never.
-		return fmt.Errorf("decode %s[%d]@%d: %w", r.Topic, r.Partition, r.Offset, err)
+		return ID{}, time.Time{}, fmt.Errorf("decode %s[%d]@%d: %w", r.Topic, r.Partition, r.Offset, err)
 	}
-	m[id.Partition] = append(m[id.Partition], mark{id.Offset, n.RedrivenAt.UnixMilli()})
+	return id, n.RedrivenAt, nil
+}
+
+// add takes a record of dead-letters-redriven. One that can't be read is from
+// somebody else's hand: guessing would send an event twice or never.
+func (m marks) add(r *kgo.Record) error {
+	id, at, err := ReadMark(r)
+	if err != nil {
+		return err
+	}
+	m[id.Partition] = append(m[id.Partition], mark{id.Offset, at.UnixMilli()})
 	return nil
 }
 

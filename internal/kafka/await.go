@@ -38,18 +38,28 @@ func Await(ctx context.Context, opts []kgo.Opt, brokers []string, log *slog.Logg
 			return nil
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("reach brokers %s: %w: %w", strings.Join(brokers, ","), ctx.Err(), cmp.Or(last, err))
+			return fmt.Errorf("reach brokers %s: %w: %w", strings.Join(brokers, ","), ctx.Err(), Advised(cmp.Or(last, err)))
 		}
 		last = err
 		if logged.IsZero() || time.Since(logged) >= logEvery {
 			logged = time.Now()
-			log.Warn("brokers do not answer, trying again", "brokers", brokers, "variable", "KAFKA_BROKERS", "error", err)
+			complain(log, brokers, err)
 		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(pingPause):
 		}
 	}
+}
+
+// complain tells brokers that are away from those that will go on to refuse us
+// until somebody acts.
+func complain(log *slog.Logger, brokers []string, err error) {
+	if Advice(err) == "" {
+		log.Warn("brokers do not answer, trying again", "brokers", brokers, "variable", "KAFKA_BROKERS", "error", err)
+		return
+	}
+	log.Error("brokers and we do not come together, trying again", "brokers", brokers, "error", Advised(err))
 }
 
 func ping(ctx context.Context, cl *kgo.Client) error {

@@ -1,12 +1,10 @@
 package kafka
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -17,24 +15,6 @@ import (
 
 	"github.com/anabranch/anabranch/internal/testkit"
 )
-
-// lockedBuffer is written by the client's goroutines while the test reads it.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
 
 func TestAwaitReturnsOnceABrokerAnswers(t *testing.T) {
 	t.Parallel()
@@ -50,7 +30,7 @@ func TestAwaitNamesTheBrokerThatIsNotThereYet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		network := new(kfake.VirtualNetwork)
-		var out lockedBuffer
+		var out testkit.Logs
 		opts := []kgo.Opt{kgo.SeedBrokers("localhost:9092"), kgo.Dialer(network.DialContext), kgo.DisableClientMetrics()}
 		done := make(chan error, 1)
 		go func() {

@@ -1,19 +1,14 @@
 package kafka
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/sasl"
-	"github.com/twmb/franz-go/pkg/sasl/plain"
-	"github.com/twmb/franz-go/pkg/sasl/scram"
 
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -21,14 +16,18 @@ import (
 // Config says where the brokers are and how to speak to them.
 type Config struct {
 	Brokers       []string       `env:"KAFKA_BROKERS" desc:"host:port of the Kafka brokers, comma separated; empty: the embedded broker"`
-	TLS           bool           `env:"KAFKA_TLS" envDefault:"false" desc:"speak TLS to the brokers, verified against the system's roots"`
+	TLS           bool           `env:"KAFKA_TLS" envDefault:"false" desc:"speak TLS to the brokers, verified against the system's roots or KAFKA_TLS_CA_FILE"`
+	TLSCAFile     string         `env:"KAFKA_TLS_CA_FILE" desc:"PEM file of the roots that brokers' certificates are verified against, in place of the system's"`
+	TLSCertFile   string         `env:"KAFKA_TLS_CERT_FILE" desc:"PEM file of our own certificate, followed by its chain, for brokers that ask for one; read again for each connection"`
+	TLSKeyFile    string         `env:"KAFKA_TLS_KEY_FILE" desc:"PEM file of that certificate's key"`
+	TLSServerName string         `env:"KAFKA_TLS_SERVER_NAME" desc:"name that the brokers' certificates must bear; empty: the host that each is connected to by"`
 	SASLMechanism string         `env:"KAFKA_SASL_MECHANISM" desc:"PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512; empty: no authentication"`
 	Username      string         `env:"KAFKA_USERNAME" desc:"SASL user name"`
 	Password      schemas.Secret `env:"KAFKA_PASSWORD" desc:"SASL password"`
 }
 
 // Validate reports every setting that cannot work, each with the variable, the
-// value and what was expected.
+// value and what was expected. The files of TLS are read for that.
 func (c Config) Validate() error {
 	var errs []error
 	for _, b := range c.Brokers {
@@ -36,10 +35,10 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("KAFKA_BROKERS=%s: %q: expected host:port", strings.Join(c.Brokers, ","), b))
 		}
 	}
-	if _, err := c.sasl(); err != nil {
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+	_, err := c.tlsConfig(slog.New(slog.DiscardHandler))
+	errs = append(errs, err)
+	_, err = c.sasl()
+	return errors.Join(append(errs, err)...)
 }
 
 // metadataMinAge is the shortest time between two metadata requests of a client.
@@ -65,8 +64,12 @@ func (c Config) Options(log *slog.Logger) ([]kgo.Opt, error) {
 		// transaction stood still that long for each new destination.
 		kgo.MetadataMinAge(metadataMinAge),
 	}
-	if c.TLS {
-		opts = append(opts, kgo.DialTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12}))
+	secure, err := c.tlsConfig(log)
+	if err != nil {
+		return nil, err
+	}
+	if secure != nil {
+		opts = append(opts, kgo.DialTLSConfig(secure))
 	}
 	mechanism, err := c.sasl()
 	if err != nil {
@@ -76,26 +79,4 @@ func (c Config) Options(log *slog.Logger) ([]kgo.Opt, error) {
 		opts = append(opts, kgo.SASL(mechanism))
 	}
 	return opts, nil
-}
-
-func (c Config) sasl() (sasl.Mechanism, error) {
-	mechanisms := []string{"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"}
-	switch {
-	case c.SASLMechanism == "" && c.Username != "":
-		return nil, errors.New("KAFKA_SASL_MECHANISM is empty but KAFKA_USERNAME is set: expected one of " + strings.Join(mechanisms, ", "))
-	case c.SASLMechanism == "":
-		return nil, nil
-	case !slices.Contains(mechanisms, c.SASLMechanism):
-		return nil, fmt.Errorf("KAFKA_SASL_MECHANISM=%s: expected one of %s", c.SASLMechanism, strings.Join(mechanisms, ", "))
-	case c.Username == "":
-		return nil, errors.New("KAFKA_USERNAME is empty: expected a user name for KAFKA_SASL_MECHANISM=" + c.SASLMechanism)
-	}
-	switch c.SASLMechanism {
-	case "PLAIN":
-		return plain.Auth{User: c.Username, Pass: c.Password.Reveal()}.AsMechanism(), nil
-	case "SCRAM-SHA-256":
-		return scram.Auth{User: c.Username, Pass: c.Password.Reveal()}.AsSha256Mechanism(), nil
-	default:
-		return scram.Auth{User: c.Username, Pass: c.Password.Reveal()}.AsSha512Mechanism(), nil
-	}
 }

@@ -54,7 +54,7 @@ func (t *Topics) create(ctx context.Context, p policy, names []string) error {
 		// Several processes start at once, and a topic can exist without being
 		// visible yet.
 		if r.Err != nil && !errors.Is(r.Err, kerr.TopicAlreadyExists) {
-			return fmt.Errorf("create topic %s with %s: %w", r.Topic, p.describe(), r.Err)
+			return fmt.Errorf("create topic %s with %s: %w", r.Topic, p.describe(), uncreated(r.Err))
 		}
 	}
 	return nil
@@ -96,12 +96,16 @@ func isDeliver(topic string) bool {
 // concurrent deliveries as six do, so the larger number is for members to share.
 func deliverPartitions(n int) int {
 	const few, many = 50, 300
+	choices := deliverChoices()
 	switch {
 	case n <= few:
-		return 6
+		return choices[0]
 	case n <= many:
-		return 2
+		return choices[1]
 	default:
-		return 1
+		return choices[2]
 	}
 }
+
+// deliverChoices are the numbers that deliverPartitions chooses from.
+func deliverChoices() []int { return []int{6, 2, 1} }

@@ -7,4 +7,15 @@
 // *kgo.GroupTransactSession of its own and passes *kgo.Record values around;
 // a test puts a broker in place of the broker, not a fake in place of the
 // client.
+//
+//	config, sasl, tls       how to reach the brokers, and to be known by them
+//	await, close, leave     the ends of a client's life; replaceable, one that has several
+//	advice, advising        what to do about a refusal, in errors and in the log
+//	topicconfig, policy     what topics are created with
+//	topics, create, hidden  topics that exist, and those that do not
+//	mismatch, check, guard  topics that differ from the settings
+//	lag, groups, partitions what brokers know of groups and topics
+//	record, deadletter      records and headers
+//
+// Package acl below it lists what brokers have to allow.
 package kafka

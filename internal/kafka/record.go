@@ -3,6 +3,7 @@ package kafka
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -28,6 +29,26 @@ func SetHeaders(r *kgo.Record, h *schemas.Headers) {
 	for key, value := range h.All() {
 		r.Headers = append(r.Headers, kgo.RecordHeader{Key: key, Value: value})
 	}
+}
+
+// AddHeaders returns headers with those of h behind them, in memory of its own.
+// h must hold no header that is already among them.
+func AddHeaders(headers []kgo.RecordHeader, h *schemas.Headers) []kgo.RecordHeader {
+	const some = 2 // as many as are ever added
+	all := append(make([]kgo.RecordHeader, 0, len(headers)+some), headers...)
+	for key, value := range h.All() {
+		all = append(all, kgo.RecordHeader{Key: key, Value: value})
+	}
+	return all
+}
+
+// SetTraceParent replaces the record's trace context, in headers of its own.
+func SetTraceParent(r *kgo.Record, traceParent string) {
+	added := schemas.Headers{TraceParent: traceParent}
+	for key := range added.All() {
+		r.Headers = slices.DeleteFunc(slices.Clone(r.Headers), func(h kgo.RecordHeader) bool { return h.Key == key })
+	}
+	r.Headers = AddHeaders(r.Headers, &added)
 }
 
 func pairs(headers []kgo.RecordHeader) iter.Seq2[string, []byte] {

@@ -15,7 +15,7 @@ import (
 	"github.com/anabranch/anabranch/schemas"
 )
 
-var topicConfig = TopicConfig{Partitions: 4, DeliverPartitions: 2, Replication: -1, RawRetention: 48 * time.Hour}
+var topicConfig = TopicConfig{Partitions: 4, DeliverPartitions: 2, Replication: -1, MinInSync: -1, RawRetention: 48 * time.Hour}
 
 func TestEnsureCreatesEachTopicWithItsPolicy(t *testing.T) {
 	t.Parallel()
@@ -96,9 +96,9 @@ func TestEmbeddedBoundsItsHistory(t *testing.T) {
 	}{
 		"history, embedded":     {TopicConfig{Embedded: true}, schemas.TopicRawEvents, "134217728"},
 		"history, as set":       {TopicConfig{Embedded: true, RawBytes: 5}, schemas.TopicRawEvents, "5"},
-		"history, Kafka":        {TopicConfig{}, schemas.TopicRawEvents, ""},
+		"history, Kafka":        {TopicConfig{}, schemas.TopicRawEvents, "-1"},
 		"history, Kafka as set": {TopicConfig{RawBytes: 5}, schemas.TopicRawEvents, "5"},
-		"a backlog is not cut":  {TopicConfig{Embedded: true, RawBytes: 5}, schemas.DeliverTopic("crm"), ""},
+		"a backlog is not cut":  {TopicConfig{Embedded: true, RawBytes: 5}, schemas.DeliverTopic("crm"), "-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -210,15 +210,67 @@ func TestRanges(t *testing.T) {
 
 func TestTopicConfigNamesWhatCannotWork(t *testing.T) {
 	t.Parallel()
-	bad := TopicConfig{Partitions: 0, DeliverPartitions: 20_000, Replication: 0, RawRetention: time.Minute, RawBytes: -1}
-	err := bad.Validate()
-	for _, part := range []string{"TOPIC_PARTITIONS=0", "DELIVER_TOPIC_PARTITIONS=20000", "TOPIC_REPLICATION=0", "RAW_EVENTS_RETENTION=1m0s", "RAW_EVENTS_RETENTION_BYTES=-1"} {
-		if err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("Validate = %v, want %q in it", err, part)
+	good := TopicConfig{Partitions: 6, Replication: 3, MinInSync: 2, RawRetention: time.Hour}
+	if err := good.Validate(); err != nil {
+		t.Errorf("Validate of a good configuration = %v", err)
+	}
+	for want, change := range map[string]func(*TopicConfig){
+		"TOPIC_PARTITIONS=0":                      func(c *TopicConfig) { c.Partitions = 0 },
+		"DELIVER_TOPIC_PARTITIONS=20000":          func(c *TopicConfig) { c.DeliverPartitions = 20_000 },
+		"TOPIC_REPLICATION=0":                     func(c *TopicConfig) { c.Replication = 0 },
+		"TOPIC_REPLICATION=101":                   func(c *TopicConfig) { c.Replication = 101 },
+		"TOPIC_MIN_INSYNC_REPLICAS=0":             func(c *TopicConfig) { c.MinInSync = 0 },
+		"expected at most TOPIC_REPLICATION=3":    func(c *TopicConfig) { c.MinInSync = 4 },
+		"RAW_EVENTS_RETENTION=1m0s":               func(c *TopicConfig) { c.RawRetention = time.Minute },
+		"RAW_EVENTS_RETENTION_BYTES=-1":           func(c *TopicConfig) { c.RawBytes = -1 },
+		"DELIVER_TOPIC_RETENTION=1h0m0s":          func(c *TopicConfig) { c.DeliverRetention = time.Hour },
+		"RETRY_TOPIC_RETENTION=4h0m0s":            func(c *TopicConfig) { c.RetryRetention = 4 * time.Hour },
+		"DEAD_LETTERS_RETENTION=-1s: expected at": func(c *TopicConfig) { c.DeadLettersRetention = -time.Second },
+	} {
+		bad := good
+		change(&bad)
+		if err := bad.Validate(); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("Validate = %v, want %q in it and nothing else", err, want)
 		}
 	}
-	if err := topicConfig.Validate(); err != nil {
-		t.Errorf("Validate of a good configuration = %v", err)
+	all := TopicConfig{MinInSync: 5, RawBytes: -1, RetryRetention: 1}
+	if err := all.Validate(); strings.Count(err.Error(), "\n") != 4 {
+		t.Errorf("Validate = %v, want all five mistakes", err)
+	}
+}
+
+// TestRetentionIsAsSet, each for its own topics, and the marks of redriven dead
+// letters outlive the letters.
+func TestRetentionIsAsSet(t *testing.T) {
+	t.Parallel()
+	set := TopicConfig{RawRetention: time.Hour, DeliverRetention: 7 * time.Hour, RetryRetention: 8 * time.Hour, DeadLettersRetention: 9 * time.Hour}
+	embedded := TopicConfig{RawRetention: time.Hour, Embedded: true}
+	for topic, want := range map[string]struct{ set, unset, embedded time.Duration }{
+		schemas.TopicRawEvents:          {time.Hour, 0, time.Hour},
+		schemas.DeliverTopic("crm"):     {7 * time.Hour, 168 * time.Hour, 24 * time.Hour},
+		schemas.RetryTopic(time.Minute): {8 * time.Hour, 168 * time.Hour, 24 * time.Hour},
+		schemas.TopicDeadLetters:        {9 * time.Hour, 720 * time.Hour, 720 * time.Hour},
+		schemas.TopicRedriven:           {18 * time.Hour, 1440 * time.Hour, 1440 * time.Hour},
+	} {
+		for config, want := range map[TopicConfig]time.Duration{set: want.set, {}: want.unset, embedded: want.embedded} {
+			p, err := config.policyOf(topic)
+			if got := p.configs[retentionMs]; err != nil || got != strconv.FormatInt(want.Milliseconds(), 10) {
+				t.Errorf("%s with %+v is kept for %s ms, want %s (%v)", topic, config, got, want, err)
+			}
+		}
+	}
+}
+
+// TestMinInSyncIsTheBrokersUnlessSet, for every topic.
+func TestMinInSyncIsTheBrokersUnlessSet(t *testing.T) {
+	t.Parallel()
+	for _, topic := range everyTopic() {
+		for config, want := range map[TopicConfig]string{{MinInSync: -1}: "", {MinInSync: 2}: "2"} {
+			p, err := config.policyOf(topic)
+			if got := p.configs[minInSync]; err != nil || got != want {
+				t.Errorf("min.insync.replicas of %s is %q, want %q (%v)", topic, got, want, err)
+			}
+		}
 	}
 }
 

@@ -52,7 +52,11 @@ func (g *Register) Apply(key, value []byte) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if err := g.apply(kind, id, value); err != nil {
+	err := checkVersion(value)
+	if err == nil {
+		err = g.apply(kind, id, value)
+	}
+	if err != nil {
 		return fmt.Errorf("key %.80q: %w", key, err)
 	}
 	close(g.changed)

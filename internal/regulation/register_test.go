@@ -1,11 +1,14 @@
 package regulation
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/schemas"
 )
 
 func apply(t *testing.T, g *Register, records ...*kgo.Record) {
@@ -119,5 +122,33 @@ func TestUnfinishedOldestFirst(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"b", "a", "c"}, ids); diff != "" {
 		t.Errorf("order (-want +got):\n%s", diff)
+	}
+}
+
+// TestALaterVersionIsLeftToItsRelease: what was known of a request stays, and a
+// suppression counts whatever else its record says.
+func TestALaterVersionIsLeftToItsRelease(t *testing.T) {
+	t.Parallel()
+	g := NewRegister()
+	r := Regulation{ID: "r1", Type: DeleteOnly, Status: Running, Subjects: 1, CreatedAt: time.UnixMilli(1_700_000_000_000).UTC()}
+	record, err := r.record()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Apply(record.Key, record.Value); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"regulation/r1", "regulation-subjects/r1-0", "regulation-run/r1"} {
+		var later *schemas.VersionError
+		if err := g.Apply([]byte(kind), []byte(`{"version":2,"status":"PAUSED","type":"DELETE_ONLY","subjects":["u"],"token":"t"}`)); !errors.As(err, &later) {
+			t.Errorf("%s: %v, want the version", kind, err)
+		}
+	}
+	if got, ok := g.Get("r1"); !ok || got.Status != Running {
+		t.Errorf("the request is %+v, %v", got, ok)
+	}
+	hash := hashOf([]byte("u"))
+	if err := g.Apply([]byte("suppression/"+hash.String()), []byte(`{"version":2}`)); err != nil || !g.Suppressed.Has([]byte("u")) {
+		t.Errorf("a suppression of a later version: %v, in force %v", err, g.Suppressed.Has([]byte("u")))
 	}
 }

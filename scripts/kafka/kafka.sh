@@ -10,12 +10,19 @@
 #
 # KAFKA_PORT (19092) moves it; the port after it is the controller's. Each port
 # has data of its own, so that several brokers can run side by side.
+#
+# KAFKA_SECURITY=DIR makes it a secured one that allows nothing but what an ACL
+# says. DIR holds ca.pem and, signed by that, broker.pem (key and certificate of
+# CN=broker). KAFKA_PORT is TLS with client certificates then, of which CN=admin may
+# do everything; two ports further is TLS without; three ports further is TLS with
+# SASL PLAIN (user plain, password plain-secret) and SCRAM-SHA-256 and -512.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 state=$(cd "$here/../.." && pwd)/.kafka
 port=${KAFKA_PORT:-19092}
-node=$state/$port
+security=${KAFKA_SECURITY:-}
+node=$state/$port${security:+-secured}
 jars=$state/jars
 
 say() { printf '%s\n' "kafka: $*" >&2; }
@@ -70,6 +77,29 @@ log.segment.delete.delay.ms=1000
 EOF
 }
 
+# The last of two lines for one setting counts.
+write_security() {
+  cat >>"$node/server.properties" <<EOF
+listeners=MTLS://127.0.0.1:$port,CONTROLLER://127.0.0.1:$((port + 1)),TLS://127.0.0.1:$((port + 2)),SASL://127.0.0.1:$((port + 3))
+advertised.listeners=MTLS://127.0.0.1:$port,TLS://127.0.0.1:$((port + 2)),SASL://127.0.0.1:$((port + 3))
+listener.security.protocol.map=MTLS:SSL,CONTROLLER:SSL,TLS:SSL,SASL:SASL_SSL
+inter.broker.listener.name=MTLS
+listener.name.mtls.ssl.client.auth=required
+listener.name.controller.ssl.client.auth=required
+ssl.keystore.type=PEM
+ssl.keystore.location=$security/broker.pem
+ssl.truststore.type=PEM
+ssl.truststore.location=$security/ca.pem
+sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512
+listener.name.sasl.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_plain="plain-secret";
+listener.name.sasl.scram-sha-256.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
+listener.name.sasl.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:CN=broker;User:CN=admin
+allow.everyone.if.no.acl.found=false
+EOF
+}
+
 # The command line too is looked at: after a reboot the number may be another's.
 running() {
   [ -f "$node/pid" ] && ps -ww -o command= -p "$(cat "$node/pid")" | grep -q "kafka.Kafka $node/"
@@ -80,15 +110,19 @@ up() { grep -q 'Kafka Server started' "$node/log"; }
 port_taken() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
 launch() {
-  local classpath="$jars/*" logging="-Dlog4j2.configurationFile=$here/log4j2.properties"
+  local classpath="$jars/*" options=("-Dlog4j2.configurationFile=$here/log4j2.properties")
   write_config
+  if [ -n "$security" ]; then
+    write_security
+    options+=("-Danabranch.authorizer=debug")
+  fi
   # The id may be any; it only tells this cluster from others.
-  java -cp "$classpath" "$logging" kafka.tools.StorageTool format --standalone --ignore-formatted \
+  java -cp "$classpath" "${options[@]}" kafka.tools.StorageTool format --standalone --ignore-formatted \
     -t YW5hYnJhbmNoLXRlc3RzIQ -c "$node/server.properties" >"$node/log" 2>&1 || { cat "$node/log" >&2; die "formatting its storage failed"; }
   # In a process group of its own: Ctrl-C at "kafka.sh with" must not end the
   # broker before the command that uses it.
   set -m
-  java -Xmx512m -cp "$classpath" "$logging" kafka.Kafka "$node/server.properties" \
+  java -Xmx512m -cp "$classpath" "${options[@]}" kafka.Kafka "$node/server.properties" \
     >"$node/log" 2>&1 </dev/null &
   echo $! >"$node/pid"
   set +m

@@ -1,7 +1,6 @@
 package regulate
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,28 +21,10 @@ import (
 	"github.com/anabranch/anabranch/schemas"
 )
 
-// buffer is a log that is written and read at the same time.
-type buffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
 // process is a service with what an ingest process has around it.
 type process struct {
 	*Service
-	log      *buffer
+	log      *testkit.Logs
 	registry *prometheus.Registry
 	broken   error // what Ready returns
 	mu       sync.Mutex
@@ -72,7 +53,7 @@ func twoSources() *workspace.Snapshot {
 // service does not run yet.
 func newProcess(t *testing.T, c *testkit.Cluster) *process {
 	t.Helper()
-	p := &process{log: new(buffer), registry: prometheus.NewRegistry()}
+	p := &process{log: new(testkit.Logs), registry: prometheus.NewRegistry()}
 	register := regulation.NewRegister()
 	log := slog.New(slog.NewTextHandler(p.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	f := wstopic.NewFollower(wstopic.FollowerSettings{

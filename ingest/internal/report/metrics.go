@@ -25,8 +25,10 @@ type metrics struct {
 	skewed      prometheus.Counter
 	requests    map[int]prometheus.Counter // by status
 	violations  *prometheus.CounterVec
+	sources     sources // labels of violations
 	shed        prometheus.Counter
 	latency     prometheus.Histogram
+	duration    prometheus.Histogram
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -65,7 +67,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 		violations: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "anabranch_ingest_plan_violations_total",
-			Help: "Events that violate the tracking plan of their source, by what became of them: allow and mark are accepted, block is blocked.",
+			Help: "Events that violate the tracking plan of their source, by what became of them: allow and mark are accepted, block is blocked. Sources beyond the first 500 are summed up under source=\"_other\".",
 		}, []string{"source", "action"}),
 		shed: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "anabranch_ingest_connections_shed_total",
@@ -78,7 +80,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16),
 		}),
 	}
-	reg.MustRegister(events, m.rejections, m.unavailable, m.throttled, m.unreadable, m.skewed, m.violations, m.shed, requests, m.latency)
+	m.duration = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    "anabranch_ingest_request_seconds",
+		Help:    "Time from when a request was read to when its answer was written; from the end of its head, where that is enough to refuse it. Preflights are left out.",
+		Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16),
+	})
+	reg.MustRegister(m.duration, events, m.rejections, m.unavailable, m.throttled, m.unreadable, m.skewed, m.violations, m.shed, requests, m.latency)
 	for _, code := range schemas.Codes() {
 		m.rejections.WithLabelValues(string(code))
 	}
@@ -108,7 +115,7 @@ func (m *metrics) count(o *Outcome) {
 	switch {
 	case o.Problem == nil:
 		if o.Violating > 0 {
-			m.violations.WithLabelValues(o.Source, string(o.Action)).Add(float64(o.Violating))
+			m.violations.WithLabelValues(m.sources.label(o.Source), string(o.Action)).Add(float64(o.Violating))
 		}
 		m.accepted.Add(float64(o.Accepted))
 		m.blocked.Add(float64(o.Blocked))

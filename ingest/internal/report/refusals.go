@@ -54,7 +54,7 @@ func (l *refusals) write(ctx context.Context, now time.Time, o *Outcome) {
 	if p := o.Problem; p != nil {
 		attrs = append(attrs, slog.String("code", string(p.Code)), slog.String("problem", p.Message))
 		if p.Cause != nil {
-			attrs = append(attrs, slog.String("error", p.Cause.Error()))
+			attrs = append(attrs, slog.Any("error", p.Cause))
 		}
 	}
 	if len(o.Rejected) > 0 {

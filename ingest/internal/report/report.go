@@ -18,6 +18,7 @@ import (
 // Outcome is what became of one request. Its zero value is one of which nothing
 // is known yet, and which has asked for nothing.
 type Outcome struct {
+	Read     time.Time        // when the request was, or its head, if it is answered without its body
 	Client   netip.Addr       // the zero Addr when not known
 	Source   string           // id; empty when not known
 	Problem  *answer.Problem  // nil when it is answered 200
@@ -63,6 +64,9 @@ func (r *Reporter) Request(ctx context.Context, now time.Time, o *Outcome) {
 	r.refusals.write(ctx, now, o)
 	r.notices.write(ctx, now, o)
 }
+
+// Answered reports that the answer of a request was written.
+func (r *Reporter) Answered(o *Outcome) { r.metrics.duration.Observe(time.Since(o.Read).Seconds()) }
 
 // Preflight reports a request that asks what may be sent.
 func (r *Reporter) Preflight() { r.metrics.requests[http.StatusNoContent].Inc() }

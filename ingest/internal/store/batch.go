@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/ingest/internal/decode"
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -51,6 +52,23 @@ func (b *Batch) AddBlocked(source string, blocked decode.Blocked, at time.Time) 
 
 // Len returns how many records there are.
 func (b *Batch) Len() int { return len(b.records) }
+
+// Trace gives each record the trace context that begin returns of it, unless that
+// is empty.
+func (b *Batch) Trace(begin func(topic string, h *schemas.Headers) (traceParent string)) {
+	for i := range b.records {
+		r := &b.records[i]
+		h, err := kafka.HeadersOf(r)
+		if err != nil {
+			continue // not of those that were written above
+		}
+		if h.TraceParent = begin(r.Topic, &h); h.TraceParent != "" {
+			kafka.SetHeaders(r, &h)
+			added := r.Headers[len(r.Headers)-1]
+			b.bytes += len(added.Key) + len(added.Value)
+		}
+	}
+}
 
 func headersOf(source string, e decode.Event) schemas.Headers {
 	return schemas.Headers{

@@ -1,12 +1,10 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -25,7 +23,7 @@ import (
 type stage struct {
 	*Store
 	cluster *testkit.Cluster
-	log     *buffer
+	log     *testkit.Logs
 }
 
 // watched returns a store that is watched until the test ends and is ready.
@@ -57,7 +55,7 @@ func newStage(t *testing.T, options []kgo.Opt, change ...func(*Options)) *stage 
 		t.Fatal(err)
 	}
 	t.Cleanup(admin.Close)
-	log := new(buffer)
+	log := new(testkit.Logs)
 	opts := Options{
 		Logger:  slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Latency: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "latency_seconds", Help: "Of a Put."}),
@@ -162,22 +160,4 @@ func hold(c *kfake.Cluster) (held chan struct{}, release func()) {
 		return nil, nil, false
 	})
 	return held, func() { close(open) }
-}
-
-// buffer is a log that is written and read at the same time.
-type buffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

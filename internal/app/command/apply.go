@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"slices"
+	"time"
 
 	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/console"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 func applyCommand(ctx context.Context, args []string, streams settings.Streams) error {
@@ -36,6 +39,19 @@ func Apply(ctx context.Context, proc settings.Process, file string, dryRun bool)
 	defer c.close()
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
-	applier := console.Applier{Out: proc.Out, Kafka: c.opts, Ensure: c.topics.Ensure, Await: c.await}
+	applier := console.Applier{Out: proc.Out, Kafka: c.opts, Ensure: everyTopic(c.topics.Ensure, proc.Config.Sink.RetryDelays), Await: c.await}
 	return applier.Apply(ctx, file, dryRun)
+}
+
+// everyTopic adds all topics of fixed name and those of retries to what is ensured:
+// stages create them too, where brokers allow them to, and need not be allowed to
+// where somebody has applied a workspace.
+func everyTopic(ensure func(context.Context, ...string) error, delays []time.Duration) func(context.Context, ...string) error {
+	return func(ctx context.Context, topics ...string) error {
+		topics = append(slices.Clone(topics), schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicRedriven, schemas.TopicWorkspace)
+		for _, delay := range delays {
+			topics = append(topics, schemas.RetryTopic(delay))
+		}
+		return ensure(ctx, topics...)
+	}
 }

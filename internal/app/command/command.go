@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"strings"
 
 	"github.com/anabranch/anabranch/internal/app/settings"
 )
@@ -23,6 +22,12 @@ func Named(name string) (Func, bool) {
 		return helped(receiveCommand), true
 	case "dead-letters":
 		return helped(deadLettersCommand), true
+	case "doctor":
+		return helped(doctorCommand), true
+	case "status":
+		return helped(statusCommand), true
+	case "healthcheck":
+		return helped(healthcheckCommand), true
 	}
 	return nil, false
 }
@@ -38,17 +43,12 @@ func helped(run Func) Func {
 	}
 }
 
-// parseFlags reads the flags of one command, which takes no other arguments.
-// Asked for help it prints that and returns flag.ErrHelp.
+// parseFlags is parse for a command that takes no other arguments.
 func parseFlags(flags *flag.FlagSet, args []string, streams settings.Streams) error {
-	var out strings.Builder
-	flags.SetOutput(&out)
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return errors.Join(err, streams.Print(out.String()))
-	case err != nil:
-		return errors.New(strings.TrimSpace(out.String()))
-	case flags.NArg() > 0:
+	if err := parse(flags, args, streams); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
 		return fmt.Errorf("%s: unexpected argument %q", flags.Name(), flags.Arg(0))
 	}
 	return nil

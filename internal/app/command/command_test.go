@@ -37,6 +37,13 @@ func TestCommandLine(t *testing.T) {
 		"apply":                 {err: "expected -f FILE"},
 		"apply -f":              {err: "flag needs an argument"},
 		"apply -f a b":          {err: `unexpected argument "b"`},
+		"status -h":             {out: "Usage: anabranch status [--json] [--since T]"},
+		"status --since 0s":     {err: "status: --since=0s: expected a duration of at most 720h"},
+		"status --since 721h":   {err: "--since=721h0m0s: expected"},
+		"status now":            {err: `status: unexpected argument "now"`},
+		"status --jsno":         {err: "status: flag provided but not defined: -jsno: see `anabranch status -h`"},
+		"doctor --help":         {out: "(default all stages)"},
+		"doctor --stage apply":  {err: "expected one of ingest, router, webhook-sink, status"},
 		"receive --port 1":      {err: "flag provided but not defined"},
 		"receive --addr nobody": {err: "--addr=nobody: expected host:port"},
 	} {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/anabranch/anabranch/internal/app/settings"
@@ -93,14 +92,8 @@ func (f *deadLetterFlags) parse(args []string, streams settings.Streams) (deadle
 
 // flags reads flags up to the first other argument and returns what is left.
 func (f *deadLetterFlags) flags(args []string, streams settings.Streams) ([]string, error) {
-	var out strings.Builder
-	f.SetOutput(&out)
-	err := f.Parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return nil, errors.Join(err, streams.Print(out.String()))
-	case err != nil:
-		return nil, f.fault(err)
+	if err := parse(f.FlagSet, args, streams); err != nil {
+		return nil, err
 	}
 	return f.Args(), nil
 }

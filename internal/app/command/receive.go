@@ -35,6 +35,6 @@ func receive(ctx context.Context, proc settings.Process, addr string, secret sch
 	if _, err := fmt.Fprintf(proc.Out, "webhook receiver on http://%s/\n", l.Addr()); err != nil {
 		return fmt.Errorf("print the address: %w", err)
 	}
-	handler := console.NewReceiver(proc.Out, secret, proc.Color)
+	handler := answersHealthz(console.NewReceiver(proc.Out, secret, proc.Color))
 	return service.Run(ctx, proc.Log, []service.Service{service.NewHTTPServer("receiver", l, handler, proc.Log)})
 }

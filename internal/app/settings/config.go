@@ -9,6 +9,7 @@ import (
 
 	"github.com/anabranch/anabranch/ingest"
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/telemetry/trace"
 	"github.com/anabranch/anabranch/router"
 	"github.com/anabranch/anabranch/schemas"
 	webhooksink "github.com/anabranch/anabranch/webhook-sink"
@@ -23,17 +24,21 @@ type Config struct {
 	DataDir       string `env:"DATA_DIR" envDefault:"./anabranch-data" desc:"directory of the embedded broker's log"`
 	BrokerAddr    string `env:"BROKER_ADDR" envDefault:"127.0.0.1:9092" desc:"listen address of the embedded broker; any Kafka tool may connect"`
 	InstanceID    string `env:"INSTANCE_ID" desc:"name of this process among those that run the same stage, the same after a restart; empty: the host name"`
+	Returns       string `env:"INSTANCE_RETURNS" desc:"true: an orderly stop keeps this process's partitions for its return within 8s, so that a restart disturbs nobody; false: the others take them over at once; empty: true where INSTANCE_ID is set"`
 	WorkspaceFile string `env:"WORKSPACE_FILE" desc:"run: YAML file applied at start and whenever it changes; empty: the example workspace, unless another was applied"`
 	AdminAddr     string `env:"ADMIN_ADDR" envDefault:"127.0.0.1:8081" desc:"listen address of /metrics, /healthz, /readyz, /debug/pprof/ and, with ingest, /regulations"`
 	ReceiverAddr  string `env:"RECEIVER_ADDR" envDefault:"127.0.0.1:8082" desc:"run: listen address of the built-in receiver of the example workspace"`
 	LogLevel      string `env:"LOG_LEVEL" envDefault:"info" desc:"debug, info, warn or error"`
 	LogFormat     string `env:"LOG_FORMAT" desc:"text or json; empty: text on a terminal, JSON otherwise"`
 
+	MetricsDestinations int `env:"METRICS_MAX_DESTINATIONS" envDefault:"500" desc:"destinations that have series of their own in /metrics; the others are summed up under destination=\"_other\""`
+
 	AdminToken schemas.Secret `env:"ADMIN_TOKEN" desc:"bearer token for /regulations; empty: only a program on the same machine may use it"`
 
 	Ingest ingest.Config
 	Router router.Config
 	Sink   webhooksink.Config
+	Trace  trace.Config
 }
 
 // Load reads the settings from an environment. The error lists every
@@ -44,9 +49,14 @@ func Load(environment map[string]string) (Config, error) {
 	if err != nil {
 		return cfg, err
 	}
-	if cfg.InstanceID == "" {
-		// Containers have host names of their own, and keep them over a restart.
+	named := cfg.InstanceID != ""
+	if !named {
+		// Containers have host names of their own, and keep them over a crash. One
+		// that is stopped is often replaced by another, under another name.
 		cfg.InstanceID, _ = os.Hostname()
+	}
+	if cfg.Returns == "" {
+		cfg.Returns = strconv.FormatBool(named)
 	}
 	cfg.Topics.Embedded = cfg.Embedded()
 	return cfg, cfg.validate()
@@ -69,14 +79,31 @@ func (c *Config) validate() error {
 	return errors.Join(
 		c.Kafka.Validate(),
 		c.Topics.Validate(),
+		yesOrNo("INSTANCE_RETURNS", c.Returns),
 		address("ADMIN_ADDR", c.AdminAddr),
 		bearerToken("ADMIN_TOKEN", c.AdminToken),
 		address("RECEIVER_ADDR", c.ReceiverAddr),
 		address("BROKER_ADDR", c.BrokerAddr),
+		within("METRICS_MAX_DESTINATIONS", c.MetricsDestinations, 1, 100_000),
 		c.Ingest.Validate(),
 		c.Router.Validate(),
 		c.Sink.Validate(),
+		c.Trace.Validate(),
 	)
+}
+
+func yesOrNo(variable, value string) error {
+	if value != "true" && value != "false" {
+		return fmt.Errorf("%s=%s: expected true or false", variable, value)
+	}
+	return nil
+}
+
+func within(variable string, value, least, most int) error {
+	if value < least || value > most {
+		return fmt.Errorf("%s=%d: expected %d to %d", variable, value, least, most)
+	}
+	return nil
 }
 
 func address(variable, value string) error {

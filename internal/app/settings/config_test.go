@@ -2,6 +2,7 @@ package settings
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -17,6 +18,25 @@ func TestDefaultsWork(t *testing.T) {
 	}
 }
 
+// TestWhoReturns: a process that was given a name comes back under it, one that took
+// its host's may be replaced by another.
+func TestWhoReturns(t *testing.T) {
+	t.Parallel()
+	for want, all := range map[string][]map[string]string{
+		"true":  {{"INSTANCE_ID": "sink-0"}, {"INSTANCE_RETURNS": "true"}},
+		"false": {{}, {"INSTANCE_ID": "sink-0", "INSTANCE_RETURNS": "false"}},
+	} {
+		for _, environment := range all {
+			if cfg, err := Load(environment); err != nil || cfg.Returns != want {
+				t.Errorf("Load(%v): returns %q, %v, want %s", environment, cfg.Returns, err, want)
+			}
+		}
+	}
+	if _, err := Load(map[string]string{"INSTANCE_RETURNS": "maybe"}); err == nil || !strings.Contains(err.Error(), "INSTANCE_RETURNS=maybe: expected true or false") {
+		t.Errorf("Load: %v, want the variable, its value and what was expected", err)
+	}
+}
+
 func TestAllMistakesAtOnce(t *testing.T) {
 	t.Parallel()
 	_, err := Load(map[string]string{"TOPIC_REPLICATION": "many", "KAFKA_TLS": "perhaps", "INGEST_PRODUCE_TIMEOUT": "soon"})
@@ -29,9 +49,15 @@ func TestAllMistakesAtOnce(t *testing.T) {
 
 func TestUnknownFindsTypingErrors(t *testing.T) {
 	t.Parallel()
-	got := Unknown(map[string]string{"WEBHOOK_SINK_RETRY_DELAY": "5s", "WEBHOOK_SINK_TIMEOUT": "5s", "PATH": "/bin"})
-	if len(got) != 1 || got[0] != "WEBHOOK_SINK_RETRY_DELAY" {
-		t.Errorf("Unknown = %v", got)
+	got := Unknown(map[string]string{
+		"WEBHOOK_SINK_RETRY_DELAY": "5s", "ADMIN_TOKENS": "x", "METRICS_MAX_DESTINATION": "9", "TOPIC_PARTITION": "3",
+		"WEBHOOK_SINK_TIMEOUT": "5s", "METRICS_MAX_DESTINATIONS": "9", "PATH": "/bin",
+		// What Kubernetes sets beside a Service of that name.
+		"INGEST_SERVICE_HOST": "10.0.0.1", "INGEST_SERVICE_PORT_HTTP": "80", "INGEST_PORT": "tcp://10.0.0.1:80", "WEBHOOK_SINK_PORT_80_TCP_ADDR": "10.0.0.2",
+	})
+	want := []string{"ADMIN_TOKENS", "METRICS_MAX_DESTINATION", "TOPIC_PARTITION", "WEBHOOK_SINK_RETRY_DELAY"}
+	if !slices.Equal(got, want) {
+		t.Errorf("Unknown = %v, want %v", got, want)
 	}
 }
 

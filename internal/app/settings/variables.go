@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,7 +83,7 @@ func expectation(t reflect.Type) string {
 }
 
 // Unknown returns the variables of the environment that look like settings of
-// ours and are not: a typing error in a name would otherwise go unnoticed.
+// ours and are not, sorted: a typing error in a name would otherwise go unnoticed.
 func Unknown(environment map[string]string) []string {
 	known := map[string]bool{}
 	for _, v := range variables() {
@@ -90,11 +91,26 @@ func Unknown(environment map[string]string) []string {
 	}
 	var names []string
 	for name := range environment {
-		for _, prefix := range []string{"INGEST_", "ROUTER_", "WEBHOOK_SINK_"} {
-			if strings.HasPrefix(name, prefix) && !known[name] {
-				names = append(names, name)
-			}
+		if !known[name] && looksOurs(name) {
+			names = append(names, name)
 		}
 	}
+	slices.Sort(names)
 	return names
+}
+
+func looksOurs(name string) bool {
+	for _, prefix := range []string{"ADMIN_", "INGEST_", "METRICS_", "ROUTER_", "TOPIC_", "WEBHOOK_SINK_"} {
+		if rest, ours := strings.CutPrefix(name, prefix); ours {
+			return !serviceLink(rest)
+		}
+	}
+	return false
+}
+
+// serviceLink tells by the end of a name whether Kubernetes has set it: a container
+// beside a Service called ingest has INGEST_SERVICE_HOST, INGEST_PORT,
+// INGEST_PORT_8080_TCP and more of the kind.
+func serviceLink(rest string) bool {
+	return rest == "PORT" || strings.HasPrefix(rest, "PORT_") || strings.HasPrefix(rest, "SERVICE_HOST") || strings.HasPrefix(rest, "SERVICE_PORT")
 }

@@ -26,7 +26,7 @@ type line struct {
 	From        *position      `json:"from,omitempty"`
 	Reference   bool           `json:"reference,omitempty"` // the event has to be read at From
 	RedrivenAt  *time.Time     `json:"redrivenAt,omitempty"`
-	Unreadable  string         `json:"unreadable,omitempty"` // why the fields above are empty
+	Unreadable  string         `json:"unreadable,omitempty"` // why fields above may be empty
 }
 
 type position struct {

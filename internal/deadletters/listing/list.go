@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/anabranch/anabranch/internal/deadletters"
+	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -22,19 +23,19 @@ func Table(ctx context.Context, log *deadletters.Log, selected deadletters.Selec
 		return err
 	}
 	out := bufio.NewWriter(w)
-	table := &columns{out: out}
+	table := &terminal.Columns{Out: out}
 	counts := make(summary)
 	err = view.Each(ctx, func(l *deadletters.Letter) error {
 		if len(counts) == 0 {
-			table.header()
+			header(table)
 		}
 		counts.add(l)
-		return table.letter(l)
+		return row(table, l)
 	})
 	if err != nil {
 		return err
 	}
-	if err := table.flush(); err != nil {
+	if err := table.Flush(); err != nil {
 		return err
 	}
 	if err := counts.print(out, selected.All()); err != nil {
@@ -43,18 +44,18 @@ func Table(ctx context.Context, log *deadletters.Log, selected deadletters.Selec
 	return out.Flush()
 }
 
-func (c *columns) header() {
-	_ = c.row("ID", "FAILED AT", "DESTINATION", "REASON", "ATTEMPTS", "TYPE", "MESSAGE ID", "REDRIVEN AT", "DETAIL") // it waits
+func header(c *terminal.Columns) {
+	_ = c.Row("ID", "FAILED AT", "DESTINATION", "REASON", "ATTEMPTS", "TYPE", "MESSAGE ID", "REDRIVEN AT", "DETAIL") // it waits
 }
 
-func (c *columns) letter(l *deadletters.Letter) error {
+func row(c *terminal.Columns, l *deadletters.Letter) error {
 	h := &l.Headers
 	detail := h.Detail
 	if l.Unreadable != nil {
 		detail = l.Unreadable.Error()
 	}
-	return c.row(l.ID.String(), moment(l.FailedAt()), safe(h.Destination), safe(string(h.Reason)), strconv.Itoa(h.Attempt),
-		safe(string(h.Type)), safe(h.MessageID), moment(l.RedrivenAt), safe(detail))
+	return c.Row(l.ID.String(), terminal.Moment(l.FailedAt()), terminal.Safe(h.Destination), terminal.Safe(string(h.Reason)), strconv.Itoa(h.Attempt),
+		terminal.Safe(string(h.Type)), terminal.Safe(h.MessageID), terminal.Moment(l.RedrivenAt), terminal.Safe(detail))
 }
 
 // summary counts dead letters. It grows with destinations and reasons.
@@ -90,21 +91,21 @@ func (s summary) print(w io.Writer, everything bool) error {
 	groups := slices.SortedFunc(maps.Keys(s), func(a, b group) int {
 		return cmp.Or(cmp.Compare(a.destination, b.destination), cmp.Compare(a.reason, b.reason))
 	})
-	table := &columns{out: w}
-	_ = table.row("", "DESTINATION", "REASON", "DEAD LETTERS", "REDRIVEN")
+	table := &terminal.Columns{Out: w}
+	_ = table.Row("", "DESTINATION", "REASON", "DEAD LETTERS", "REDRIVEN")
 	var total tally
 	for _, g := range groups {
 		n := s[g]
 		total.all, total.redriven = total.all+n.all, total.redriven+n.redriven
-		if err := table.row("", safe(g.destination), safe(string(g.reason)), strconv.Itoa(n.all), strconv.Itoa(n.redriven)); err != nil {
+		if err := table.Row("", terminal.Safe(g.destination), terminal.Safe(string(g.reason)), strconv.Itoa(n.all), strconv.Itoa(n.redriven)); err != nil {
 			return err
 		}
 	}
-	if err := table.row("", "all", "", strconv.Itoa(total.all), strconv.Itoa(total.redriven)); err != nil {
+	if err := table.Row("", "all", "", strconv.Itoa(total.all), strconv.Itoa(total.redriven)); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintln(w); err != nil {
 		return err
 	}
-	return table.flush()
+	return table.Flush()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/deadletters/internal/dltest"
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -98,7 +99,7 @@ func TestList(t *testing.T) {
 	y.Bury(t, &kgo.Record{Topic: schemas.TopicDeadLetters, Headers: []kgo.RecordHeader{{Key: "attempt", Value: []byte("many")}}})
 
 	text := table(t, y, deadletters.Selection{})
-	expect(t, text, first.String(), at.Format(stamp), "m2", `"\x1b[2J"`, "answered 400", "header attempt: found \"many\"")
+	expect(t, text, first.String(), at.Format(terminal.Stamp), "m2", `"\x1b[2J"`, "answered 400", "header attempt: found \"many\"")
 	if strings.Contains(text, "\x1b") {
 		t.Errorf("a terminal would act on it: %q", text)
 	}
@@ -188,4 +189,31 @@ func TestShowByReference(t *testing.T) {
 	if err := Event(t.Context(), y.Log, gone, &out); err == nil || !strings.Contains(err.Error(), "is gone") {
 		t.Errorf("the event that is gone: %v", err)
 	}
+}
+
+// TestALetterOfALaterReleaseIsShown with all that can be read of it, and with what
+// to do.
+func TestALetterOfALaterReleaseIsShown(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	h := dltest.Headers(1, "crm", schemas.ReasonVersionUnknown)
+	h.Version = schemas.RecordVersion + 1
+	event := dltest.Event(h)
+	event.Headers = []kgo.RecordHeader{{Key: "version", Value: []byte("2")}, {Key: "tenant", Value: []byte("acme")}}
+	y.Ensure(t, schemas.TopicDeadLetters)
+	id := y.Bury(t, kafka.DeadLetter(event, h, time.Now()))
+	var table, object, facts bytes.Buffer
+	only := deadletters.Selection{Reason: schemas.ReasonVersionUnknown}
+	if err := Table(t.Context(), y.Log, only, &table); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, table.String(), id.String(), "crm", "version_unknown", h.MessageID, "this release understands versions up to 1")
+	if err := JSON(t.Context(), y.Log, only, &object); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, object.String(), `"reason":"version_unknown"`, `"messageId":"`+h.MessageID+`"`, `"unreadable":"decode dead-letters[`)
+	if err := Show(t.Context(), y.Log, id, &facts); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, facts.String(), "tenant", "acme", "Signed Up")
 }

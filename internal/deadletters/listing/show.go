@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/anabranch/anabranch/internal/deadletters"
+	"github.com/anabranch/anabranch/internal/terminal"
 )
 
 // Event prints the value of one dead letter as it is, with a line feed behind it.
@@ -56,30 +57,30 @@ func one(ctx context.Context, log *deadletters.Log, id deadletters.ID, show func
 // the wire, those of other versions and other tools included.
 func facts(l *deadletters.Letter, w io.Writer) error {
 	h := &l.Headers
-	table := &columns{out: w}
+	table := &terminal.Columns{Out: w}
 	rows := [][2]string{
 		{"dead letter", l.ID.String()},
-		{"failed at", moment(l.FailedAt())},
-		{"destination", safe(h.Destination)},
-		{"reason", safe(string(h.Reason))},
-		{"detail", safe(h.Detail)},
+		{"failed at", terminal.Moment(l.FailedAt())},
+		{"destination", terminal.Safe(h.Destination)},
+		{"reason", terminal.Safe(string(h.Reason))},
+		{"detail", terminal.Safe(h.Detail)},
 		{"attempts", strconv.Itoa(h.Attempt)},
-		{"first attempt", moment(h.FirstAttempt)},
-		{"redriven at", moment(l.RedrivenAt)},
-		{"key", safe(string(l.Record.Key))},
+		{"first attempt", terminal.Moment(h.FirstAttempt)},
+		{"redriven at", terminal.Moment(l.RedrivenAt)},
+		{"key", terminal.Safe(string(l.Record.Key))},
 		{"value", size(l)},
 	}
 	if l.Unreadable != nil {
-		rows = append(rows, [2]string{"unreadable", safe(l.Unreadable.Error())})
+		rows = append(rows, [2]string{"unreadable", terminal.Safe(l.Unreadable.Error())})
 	}
 	for _, r := range rows {
-		_ = table.row(r[0], r[1]) // it waits
+		_ = table.Row(r[0], r[1]) // it waits
 	}
-	_ = table.row("headers", "")
+	_ = table.Row("headers", "")
 	for _, header := range l.Record.Headers {
-		_ = table.row("  "+safe(header.Key), safe(cut(string(header.Value))))
+		_ = table.Row("  "+terminal.Safe(header.Key), terminal.Safe(cut(string(header.Value))))
 	}
-	return table.flush()
+	return table.Flush()
 }
 
 func size(l *deadletters.Letter) string {

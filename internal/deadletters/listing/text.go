@@ -5,36 +5,12 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf16"
 )
 
-// stamp is UTC.
-const stamp = "2006-01-02 15:04:05Z"
-
 // maxRaw bounds what is shown of a value that is not JSON.
 const maxRaw = 2048
-
-// moment returns a time for people, "-" for none.
-func moment(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.UTC().Format(stamp)
-}
-
-// safe returns text as it is when a terminal just shows it, else in quotes; "-"
-// for none.
-func safe(text string) string {
-	switch {
-	case text == "":
-		return "-"
-	case strings.ContainsFunc(text, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) }):
-		return strconv.Quote(text)
-	}
-	return text
-}
 
 // pretty returns JSON over several lines; what is not JSON in quotes, cut. What a
 // terminal would act on is written as \u escapes, which leaves it the same JSON.

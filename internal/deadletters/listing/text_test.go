@@ -8,25 +8,6 @@ import (
 	"unicode"
 )
 
-func TestSafe(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"":                            "-",
-		"crm":                         "crm",
-		"endpoint 1 of 2: status 400": "endpoint 1 of 2: status 400",
-		"a\x1b[2Jb":                   `"a\x1b[2Jb"`,
-		"a\u009b2Jb":                  `"a\u009b2Jb"`,
-		"two\nlines":                  `"two\nlines"`,
-		"\xff":                        `"\xff"`,
-		"\u202egnp.exe":               `"\u202egnp.exe"`,
-		"Zoë":                         "Zoë",
-	} {
-		if got := safe(text); got != want {
-			t.Errorf("safe(%q) = %s, want %s", text, got, want)
-		}
-	}
-}
-
 func TestPretty(t *testing.T) {
 	t.Parallel()
 	if got, want := pretty([]byte(`{"b":1,"a":"\u001b"}`)), "{\n  \"b\": 1,\n  \"a\": \"\\u001b\"\n}"; got != want {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -23,25 +22,7 @@ type plant struct {
 	t       *testing.T
 	cluster *testkit.Cluster
 	out     bytes.Buffer
-	err     screen
-}
-
-// screen may be read while a run writes to it.
-type screen struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *screen) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *screen) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
+	err     testkit.Logs
 }
 
 // newPlant lets n events die at crm.

@@ -117,7 +117,7 @@ func TestASecondRunFencesTheFirst(t *testing.T) {
 	slow.Rate = 50
 	second := make(chan error, 1)
 	p.after(10, func() { second <- Run(t.Context(), p.settings()) })
-	slow.Out = &screen{}
+	slow.Out = &testkit.Logs{}
 	if err := Run(t.Context(), slow); !errors.Is(err, errFenced) || !strings.Contains(err.Error(), "another redrive") {
 		t.Errorf("the first run ended with %v, want that another took over", err)
 	}

@@ -15,6 +15,7 @@ type verdict string
 const (
 	send          verdict = ""
 	redriven      verdict = "redriven before"
+	laterVersion  verdict = "written by a later release: redrive with that one"
 	unreadable    verdict = "the headers can't be read"
 	noDestination verdict = "given up before it had a destination"
 	noSource      verdict = "the source is no longer in the workspace, or is switched off"
@@ -41,6 +42,8 @@ func (r *run) judge(l *deadletters.Letter) verdict {
 // that was before again.
 func judge(l *deadletters.Letter, again time.Time, ws *workspace.Snapshot) verdict {
 	switch {
+	case schemas.IsLaterVersion(l.Unreadable):
+		return laterVersion
 	case l.Unreadable != nil:
 		return unreadable
 	case !l.RedrivenAt.IsZero() && !l.RedrivenAt.Before(again):

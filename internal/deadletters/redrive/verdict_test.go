@@ -2,6 +2,7 @@ package redrive
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -30,6 +31,8 @@ func TestJudge(t *testing.T) {
 	before.RedrivenAt = noon
 	broken := at("")
 	broken.Unreadable = errors.New("header attempt")
+	later := at("crm")
+	later.Unreadable = fmt.Errorf("decode dead-letters[0]@1: %w", &schemas.VersionError{Version: 2})
 	for name, c := range map[string]struct {
 		letter deadletters.Letter
 		again  time.Time
@@ -41,6 +44,7 @@ func TestJudge(t *testing.T) {
 		"redriven, sent again": {before, noon.Add(time.Millisecond), send},
 		"redriven by this run": {before, noon, redriven},
 		"unreadable":           {broken, time.Time{}, unreadable},
+		"of a later release":   {later, time.Time{}, laterVersion},
 		"never routed":         {at(""), time.Time{}, noDestination},
 		"destination removed":  {at("gone"), time.Time{}, removed},
 		"destination disabled": {at("off"), time.Time{}, disabled},

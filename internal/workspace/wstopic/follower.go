@@ -12,6 +12,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/internal/reminder"
+	"github.com/anabranch/anabranch/internal/workspace/internal/wsrecord"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -43,6 +44,8 @@ type Follower struct {
 	metrics *metrics
 	trouble reminder.Reminder
 	ready   atomic.Bool
+
+	outdated bool // it was said that a later release writes to the topic
 }
 
 // NewFollower returns a follower, to be run once. The registerer must not know
@@ -120,6 +123,13 @@ func (f *Follower) observe(err error) {
 		return
 	}
 	f.metrics.unreadable.Inc()
+	if errors.Is(err, wsrecord.ErrKind) || schemas.IsLaterVersion(err) {
+		if !f.outdated {
+			f.outdated = true
+			f.log.Warn("a later release wrote to the workspace; what this one does not understand stays as it was, further such records are only counted: upgrade this process", "error", err)
+		}
+		return
+	}
 	f.log.Error("workspace record skipped, the last readable one stays in force", "error", err)
 }
 

@@ -117,7 +117,7 @@ func TestFollowerKeepsTheLastGoodRecord(t *testing.T) {
 	ready(t, f)
 	write(t, c,
 		record("destination/a", `{"type":"webhooks","sharedSecret":"`+wstest.Canary+`","endpoints":[{"url":"http://u:`+wstest.Canary+`@"}]}`),
-		record("audience/"+wstest.Canary, ""),
+		record("Audience/"+wstest.Canary, ""),
 		record("destination/b", `{"type":"webhooks","endpoints":[{"url":"http://b"}]}`))
 	inForce(t, live, "a", "b")
 	if a, _ := live.Load().Destination("a"); a.Endpoints[0].URL != "https://a.example.com/" {
@@ -204,7 +204,7 @@ func TestFollowerWithoutABroker(t *testing.T) {
 func TestFollowerWithUnusableOptions(t *testing.T) {
 	t.Parallel()
 	f := NewFollower(FollowerSettings{
-		Logger: new(wstest.Logs).Logger(), Registerer: prometheus.NewRegistry(), Live: workspace.NewLive(workspace.NewSnapshot(nil, nil)),
+		Logger: new(testkit.Logs).Logger(), Registerer: prometheus.NewRegistry(), Live: workspace.NewLive(workspace.NewSnapshot(nil, nil)),
 		Kafka: []kgo.Opt{kgo.SeedBrokers()},
 	})
 	if err := f.Run(t.Context()); err == nil {

@@ -94,9 +94,9 @@ func transaction(tb testing.TB, c *testkit.Cluster, records ...*kgo.Record) func
 }
 
 // following runs a follower until the test ends.
-func following(tb testing.TB, opts []kgo.Opt) (*Follower, *workspace.Live, *wstest.Logs) {
+func following(tb testing.TB, opts []kgo.Opt) (*Follower, *workspace.Live, *testkit.Logs) {
 	tb.Helper()
-	live, out := workspace.NewLive(workspace.NewSnapshot(nil, nil)), new(wstest.Logs)
+	live, out := workspace.NewLive(workspace.NewSnapshot(nil, nil)), new(testkit.Logs)
 	f := NewFollower(FollowerSettings{Logger: out.Logger(), Registerer: prometheus.NewRegistry(), Kafka: opts, Live: live})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

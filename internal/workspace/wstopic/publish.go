@@ -39,7 +39,7 @@ type Publisher struct {
 // Apply puts a workspace in force, visible to whoever reads from then on, and
 // returns what changed. It tries until ctx ends. After an error the workspace
 // may be in force all the same, when the answer to the commit was lost; applying
-// it again is harmless.
+// it again is harmless. Over records of a later release nothing is written.
 func (p *Publisher) Apply(ctx context.Context, next *workspace.Snapshot) ([]workspace.Change, error) {
 	return p.publish(ctx, next, true)
 }
@@ -79,8 +79,11 @@ func (p *Publisher) attempt(ctx context.Context, next *workspace.Snapshot, byPeo
 	if err != nil {
 		return nil, err
 	}
-	if state.Applied && !byPeople {
+	if !byPeople && !state.empty() {
 		return nil, nil
+	}
+	if state.writable != nil {
+		return nil, state.writable
 	}
 	// All destinations, not the new ones alone: a topic that somebody deleted
 	// comes back with the next apply.

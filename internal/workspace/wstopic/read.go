@@ -17,8 +17,12 @@ type State struct {
 	Snapshot *workspace.Snapshot
 	Applied  bool // people have applied a workspace, whatever is left of it
 
-	end int64 // offset at which the next record would stand
+	writable error // why an earlier release than the one that wrote it must not write to it
+	end      int64 // offset at which the next record would stand
 }
+
+// empty tells whether an example does no harm: nobody has put anything there.
+func (s *State) empty() bool { return !s.Applied && s.writable == nil }
 
 // Read returns the present state. A topic that does not exist yet says nothing,
 // and neither do records that can't be read; a [Follower] reports those. opts
@@ -39,12 +43,15 @@ func ReadWith(ctx context.Context, opts []kgo.Opt, users Regulations) (State, er
 		return State{}, err
 	}
 	for !t.settled() {
-		// Errors of the client are not final: it goes on by itself, and ctx
-		// bounds how long that may take.
 		err = t.poll(ctx, func(error) {})
-		if ctx.Err() != nil {
+		switch {
+		case errors.Is(err, kerr.TopicAuthorizationFailed):
+			return State{}, err
+		case ctx.Err() != nil:
+			// Other errors of the client are not final: it goes on by itself, and ctx
+			// bounds how long that may take.
 			return State{}, fmt.Errorf("read %s to its end: %w", schemas.TopicWorkspace, errors.Join(context.Cause(ctx), err))
 		}
 	}
-	return State{Snapshot: t.Snapshot(), Applied: t.Applied, end: t.end}, nil
+	return State{Snapshot: t.Snapshot(), Applied: t.Applied, writable: t.CheckWritable(), end: t.end}, nil
 }

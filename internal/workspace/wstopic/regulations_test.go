@@ -47,7 +47,7 @@ func TestRecordsAboutUsersAreHandedOn(t *testing.T) {
 	c := testkit.Brokers(t)
 	apply(t, publisher(t, c), wstest.Of("a"))
 	write(t, c, record("suppression/1", "{}"), record("regulation-subjects/a-0", "bad"), record("regulation/a", "{}"))
-	out, sink := new(wstest.Logs), new(users)
+	out, sink := new(testkit.Logs), new(users)
 	live := workspace.NewLive(workspace.NewSnapshot(nil, nil))
 	f := NewFollower(FollowerSettings{Logger: out.Logger(), Registerer: prometheus.NewRegistry(), Kafka: c.Options(), Live: live, Regulations: sink})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wstest"
 	"github.com/anabranch/anabranch/internal/workspace/wsfile"
@@ -25,7 +26,7 @@ type watched struct {
 	*Watcher
 	tb  testing.TB
 	dir string
-	out *wstest.Logs
+	out *testkit.Logs
 
 	mu      sync.Mutex
 	refusal error // of the next applies
@@ -34,7 +35,7 @@ type watched struct {
 
 func watching(tb testing.TB) *watched {
 	tb.Helper()
-	w := &watched{tb: tb, dir: tb.TempDir(), out: new(wstest.Logs)}
+	w := &watched{tb: tb, dir: tb.TempDir(), out: new(testkit.Logs)}
 	w.Watcher = New(Settings{
 		Logger: w.out.Logger(), Registerer: prometheus.NewRegistry(),
 		File: filepath.Join(w.dir, "workspace.yaml"), Lookup: wsfile.SystemLookup(),

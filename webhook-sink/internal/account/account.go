@@ -4,51 +4,85 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/anabranch/anabranch/internal/telemetry"
+	"github.com/anabranch/anabranch/internal/telemetry/seldom"
+	"github.com/anabranch/anabranch/internal/telemetry/trace"
+	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 	"github.com/anabranch/anabranch/webhook-sink/internal/schedule"
-	"github.com/anabranch/anabranch/webhook-sink/internal/seldom"
 )
 
 // Account counts and logs how records end. It may be used by many goroutines.
 type Account struct {
 	*series
+	gathered
 
 	log    *slog.Logger
 	seldom seldom.Log // of dead letters
-	known  sync.Map   // ids that the workspace has named since the start
+	views  atomic.Pointer[Views]
+
+	destinations *telemetry.Destinations
+	known        sync.Map // *tally by id, of destinations that the workspace has named since the start
+	removed      *tally
+	following    sync.Mutex
+	tallies      map[string]*tally // by label
 }
 
-// New returns an account whose series are registered.
-func New(reg prometheus.Registerer, log *slog.Logger) *Account {
-	return &Account{series: newSeries(reg), log: log}
+// New returns an account whose series are registered. Destinations says which of
+// them have series of their own.
+func New(reg prometheus.Registerer, destinations *telemetry.Destinations, log *slog.Logger) *Account {
+	a := &Account{
+		series: newSeries(reg), gathered: newGathered(), log: log,
+		destinations: destinations, tallies: make(map[string]*tally),
+	}
+	a.removed = a.newTally(removed)
+	reg.MustRegister(a)
+	return a
 }
 
 // Ended counts and logs how a job ended.
 func (a *Account) Ended(j *dispatch.Job, f schedule.Fate) {
 	switch f.Ending {
 	case schedule.Delivered:
-		a.count(f, resultDelivered)
-		if !j.IsRetry() {
-			a.latency.Observe(time.Since(j.Record.Timestamp).Seconds())
-		}
+		a.of(f.Headers.Destination).delivered.Inc()
+		a.delivered(j, time.Now())
 	case schedule.Retried:
-		a.count(f, resultRetried)
+		a.of(f.Headers.Destination).retried.Inc()
 	case schedule.Hopped:
 		a.hops.Inc()
 	case schedule.Dead:
-		a.count(f, resultDead)
-		a.deadLetters.WithLabelValues(string(f.Headers.Reason)).Inc()
+		a.of(f.Headers.Destination).dead.Inc()
+		a.gaveUp(f.Headers.Reason).Inc()
 		a.logDead(j, f)
 	case schedule.Withheld, schedule.Unfinished: // the attempter counts what it leaves out
 	}
 }
 
-func (a *Account) count(f schedule.Fate, result string) {
-	a.deliveries.WithLabelValues(a.label(f.Headers.Destination), result).Inc()
+// gaveUp returns the counter of a reason. One that this release does not know comes
+// from the header of a record that a later one wrote: no label may be made of it.
+func (a *Account) gaveUp(reason schemas.Reason) prometheus.Counter {
+	if counter, known := a.byReason[reason]; known {
+		return counter
+	}
+	return a.byReason[schemas.ReasonVersionUnknown]
+}
+
+// delivered notes how long ago the call was taken. Records of a release before the
+// header don't say; then it is when the record was written.
+func (a *Account) delivered(j *dispatch.Job, now time.Time) {
+	since, latency := j.Headers.Received, a.firsts
+	if since.IsZero() {
+		since = j.Record.Timestamp
+	}
+	if j.IsRetry() {
+		latency = a.retries
+	}
+	latency.Observe(max(now.Sub(since).Seconds(), 0)) // the clock of ingest may be ahead
 }
 
 // logDead logs dead letters, the first of a kind at once and then at most one in
@@ -60,7 +94,7 @@ func (a *Account) logDead(j *dispatch.Job, f schedule.Fate) {
 	if !ok {
 		level = slog.LevelDebug
 	}
-	a.log.Log(context.Background(), level, "event given up, it is in dead-letters",
+	trace.LoggerOf(a.log, f.Headers.TraceParent).Log(context.Background(), level, "event given up, it is in dead-letters",
 		"destination", f.Headers.Destination,
 		"reason", string(f.Headers.Reason),
 		"detail", f.Headers.Detail,
@@ -86,17 +120,22 @@ func (a *Account) Committed(err error) {
 
 // Posted implements attempt.Observer.
 func (a *Account) Posted(destination, outcome string) {
-	a.attempts.WithLabelValues(a.label(destination), outcome).Inc()
+	t := a.of(destination)
+	if counter, ok := t.posted[outcome]; ok {
+		counter.Inc()
+		return
+	}
+	a.attempts.WithLabelValues(t.label, outcome).Inc()
 }
 
 // LeftOut implements attempt.Observer.
 func (a *Account) LeftOut(destination string) {
-	a.leftOut.WithLabelValues(a.label(destination)).Inc()
+	a.of(destination).leftOut.Inc()
 }
 
 // Down implements attempt.Observer.
 func (a *Account) Down(destination string, more int) {
-	a.down.WithLabelValues(a.label(destination)).Add(float64(more))
+	a.of(destination).down.Add(float64(more))
 }
 
 // Gauges are those that the dispatcher keeps.

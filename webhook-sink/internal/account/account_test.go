@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,13 +13,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/telemetry"
+	"github.com/anabranch/anabranch/internal/telemetry/seldom"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
 	"github.com/anabranch/anabranch/webhook-sink/internal/schedule"
-	"github.com/anabranch/anabranch/webhook-sink/internal/seldom"
 )
 
 var _ attempt.Observer = (*Account)(nil)
@@ -27,16 +29,17 @@ var _ attempt.Observer = (*Account)(nil)
 type desk struct {
 	*Account
 
-	t     *testing.T
+	t     testing.TB
 	books *prometheus.Registry
 	log   bytes.Buffer
 }
 
 // newDesk returns the account of a workspace whose one destination is crm.
-func newDesk(t *testing.T) *desk {
-	t.Helper()
-	d := &desk{t: t, books: prometheus.NewRegistry()}
-	d.Account = New(d.books, slog.New(slog.NewTextHandler(&d.log, nil)))
+func newDesk(tb testing.TB) *desk {
+	tb.Helper()
+	d := &desk{t: tb, books: prometheus.NewRegistry()}
+	log := slog.New(slog.NewTextHandler(&d.log, nil))
+	d.Account = New(d.books, telemetry.NewDestinations(2, d.books, log), log)
 	d.Follow(workspace.NewSnapshot(nil, []workspace.Destination{{ID: "crm"}}))
 	return d
 }
@@ -96,10 +99,11 @@ func TestEachEndingIsCounted(t *testing.T) {
 		{"deliveries_total", "crm", "dead"},
 		{"dead_letters_total", "status_4xx"},
 		{"hops_total"},
-		{"delivery_seconds"},
+		{"call_to_delivery_seconds", "first"},
+		{"call_to_delivery_seconds", "retry"},
 	}
 	for ending, want := range map[schedule.Ending]string{
-		schedule.Delivered:  "deliveries_total,crm,delivered delivery_seconds",
+		schedule.Delivered:  "deliveries_total,crm,delivered call_to_delivery_seconds,first",
 		schedule.Retried:    "deliveries_total,crm,retried",
 		schedule.Dead:       "deliveries_total,crm,dead dead_letters_total,status_4xx",
 		schedule.Hopped:     "hops_total",
@@ -122,19 +126,47 @@ func TestEachEndingIsCounted(t *testing.T) {
 	}
 }
 
-// TestOnlyFirstAttemptsHaveALatency: a retry's would be the length of an outage.
-func TestOnlyFirstAttemptsHaveALatency(t *testing.T) {
+// TestLatencyCountsFromTheCall: not from when the record was written, which for a
+// retry is a moment ago.
+func TestLatencyCountsFromTheCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
-		d.Ended(d.job("webhook-retry.5s"), fate(schedule.Delivered, "crm", ""))
-		if n := d.value("delivery_seconds"); n != 0 {
-			t.Errorf("%v latencies of a retry", n)
-		}
-		if n := d.value("deliveries_total", "crm", "delivered"); n != 1 {
-			t.Errorf("%v deliveries, want 1", n)
+		first, retry := d.job("deliver.crm"), d.job("webhook-retry.5s")
+		first.Headers.Received = time.Now().Add(-3 * time.Second)
+		retry.Headers.Received = time.Now().Add(-time.Hour)
+		d.Ended(first, fate(schedule.Delivered, "crm", ""))
+		d.Ended(retry, fate(schedule.Delivered, "crm", ""))
+		old, ahead := d.job("deliver.crm"), d.job("deliver.crm")
+		ahead.Headers.Received = time.Now().Add(time.Minute)
+		age := time.Since(old.Record.Timestamp).Seconds() // written by a release before the header
+		d.Ended(old, fate(schedule.Delivered, "crm", ""))
+		d.Ended(ahead, fate(schedule.Delivered, "crm", "")) // by a clock that is ahead
+		for attempt, want := range map[string]float64{"first": 3 + age, "retry": 3600} {
+			if got := d.seconds(attempt); math.Abs(got-want) > 1e-6 {
+				t.Errorf("%s attempts took %v s, want %v", attempt, got, want)
+			}
 		}
 	})
+}
+
+// seconds is the sum of the latencies of an attempt.
+func (d *desk) seconds(attempt string) float64 {
+	families, err := d.books.Gather()
+	if err != nil {
+		d.t.Fatalf("gather: %v", err)
+	}
+	for _, f := range families {
+		if f.GetName() != "anabranch_webhook_sink_call_to_delivery_seconds" {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			if m.GetLabel()[0].GetValue() == attempt {
+				return m.GetHistogram().GetSampleSum()
+			}
+		}
+	}
+	return 0
 }
 
 // TestAnUnknownDestinationIsNoLabel: ids come from record headers, which say
@@ -156,6 +188,16 @@ func TestAnUnknownDestinationIsNoLabel(t *testing.T) {
 		if n := d.value(series[0], under("(removed)")...); n == 0 {
 			t.Errorf("%s has nothing under (removed)", series[0])
 		}
+	}
+}
+
+// TestAnUnknownReasonIsNoLabel: the header may be that of a later release.
+func TestAnUnknownReasonIsNoLabel(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.Ended(d.job("webhook-retry.5s"), fate(schedule.Dead, "crm", "moon_phase"))
+	if d.value("dead_letters_total", "moon_phase") != 0 || d.value("dead_letters_total", "version_unknown") != 1 {
+		t.Error("a word from a header has become a label")
 	}
 }
 
@@ -222,19 +264,23 @@ func TestSeriesExistBeforeTheFirstEvent(t *testing.T) {
 		count[strings.TrimPrefix(f.GetName(), "anabranch_webhook_sink_")] = len(f.GetMetric())
 	}
 	for name, want := range map[string]int{
-		"deliveries_total":       3 + 1, // of crm, and the dead of removed ones
-		"attempts_total":         1 + len(attemptReasons()),
+		"deliveries_total":       2 * 3, // of crm, and of removed ones
+		"attempts_total":         2 * (1 + len(attemptReasons())),
 		"dead_letters_total":     len(schemas.Reasons()),
 		"commits_total":          2,
 		"hops_total":             1,
 		"write_errors_total":     1,
 		"in_flight":              1,
 		"queue_bytes":            1,
-		"delivery_seconds":       1,
 		"retry_lateness_seconds": 1,
-		"retries_waiting":        1,
-		"left_out_total":         1,
-		"endpoints_down":         1,
+		"retries_due":            1,
+		"left_out_total":         2,
+		"endpoints_down":         2,
+		"breakers":               3,
+
+		"call_to_delivery_seconds":   2,
+		"lag_records":                1,
+		"oldest_undelivered_seconds": 1,
 	} {
 		if count[name] != want {
 			t.Errorf("%s has %d series, expected %d", name, count[name], want)

@@ -11,12 +11,15 @@ type series struct {
 	deliveries  *prometheus.CounterVec
 	attempts    *prometheus.CounterVec
 	deadLetters *prometheus.CounterVec
+	byReason    map[schemas.Reason]prometheus.Counter // of deadLetters
 	hops        prometheus.Counter
 	writeErrors prometheus.Counter
 	commits     *prometheus.CounterVec
 	inFlight    prometheus.Gauge
 	queued      prometheus.Gauge
-	latency     prometheus.Histogram
+	latency     *prometheus.HistogramVec
+	firsts      prometheus.Observer // of latency
+	retries     prometheus.Observer
 	lateness    prometheus.Histogram
 	due         prometheus.Gauge
 	leftOut     *prometheus.CounterVec
@@ -40,12 +43,13 @@ func newSeries(reg prometheus.Registerer) *series {
 	s.makeGauges()
 	reg.MustRegister(s.deliveries, s.attempts, s.deadLetters, s.hops, s.writeErrors, s.commits,
 		s.inFlight, s.queued, s.latency, s.lateness, s.due, s.leftOut, s.down)
+	s.byReason = make(map[schemas.Reason]prometheus.Counter)
 	for _, reason := range schemas.Reasons() {
-		s.deadLetters.WithLabelValues(string(reason))
+		s.byReason[reason] = s.deadLetters.WithLabelValues(string(reason))
 	}
 	s.commits.WithLabelValues(commitDone)
 	s.commits.WithLabelValues(commitFailed)
-	s.deliveries.WithLabelValues(removed, resultDead)
+	s.firsts, s.retries = s.latency.WithLabelValues("first"), s.latency.WithLabelValues("retry")
 	return s
 }
 
@@ -82,7 +86,7 @@ func (s *series) makeCounters() {
 
 func (s *series) makeGauges() {
 	s.due = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "anabranch_webhook_sink_retries_waiting",
+		Name: "anabranch_webhook_sink_retries_due",
 		Help: "Retries that are due and wait for a slot of their destination.",
 	})
 	s.down = prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -97,14 +101,24 @@ func (s *series) makeGauges() {
 		Name: "anabranch_webhook_sink_queue_bytes",
 		Help: "Bytes of events that wait for their first attempt or are in it.",
 	})
-	s.latency = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name:    "anabranch_webhook_sink_delivery_seconds",
-		Help:    "Time from when an event was routed to when its first attempt delivered it.",
-		Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 14),
-	})
+	s.latency = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "anabranch_webhook_sink_call_to_delivery_seconds",
+		Help:    "Time from when ingest took a call to its delivery, by attempt: first, retry (any later one).",
+		Buckets: latencyBuckets(),
+	}, []string{"attempt"})
 	s.lateness = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "anabranch_webhook_sink_retry_lateness_seconds",
 		Help:    "Time from when a retry was due to when its attempt began.",
 		Buckets: prometheus.ExponentialBuckets(0.001, 4, 10),
 	})
+}
+
+// latencyBuckets reach from a first attempt on an idle machine to the end of the
+// four hours for which an event is retried (spec.md, Errors), close together around
+// the second in which most people want their events.
+func latencyBuckets() []float64 {
+	return []float64{
+		0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+		60, 300, 900, 3600, 2 * 3600, 4 * 3600, 5 * 3600,
+	}
 }

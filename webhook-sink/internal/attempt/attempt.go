@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/anabranch/anabranch/internal/telemetry/trace"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/body"
@@ -34,6 +35,7 @@ type Options struct {
 	Breaker breaker.Settings // of each endpoint
 	Logger  *slog.Logger
 	Observe Observer
+	Trace   *trace.Tracer // nil: tracing is off
 }
 
 // Observer is told of what attempts do. It is called by several goroutines.
@@ -57,6 +59,7 @@ type Attempter struct {
 	plans   plans
 	log     failureLog
 	observe Observer
+	trace   *trace.Tracer
 	// forced is how many last attempts go to an endpoint that is down at a time. If
 	// it hangs, each holds a slot for seconds, and there may be as many as events.
 	forced int32
@@ -85,6 +88,7 @@ func New(opts Options) (*Attempter, error) {
 		},
 		log:     failureLog{log: opts.Logger},
 		observe: opts.Observe,
+		trace:   opts.Trace,
 		forced:  int32(max(opts.Idle/16, 1)),
 	}, nil
 }

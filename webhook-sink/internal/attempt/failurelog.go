@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/anabranch/anabranch/webhook-sink/internal/seldom"
+	"github.com/anabranch/anabranch/internal/telemetry/seldom"
 )
 
 // failureLog logs failed POSTs (spec.md, Errors: "a timeout error is logged"),
@@ -16,14 +16,14 @@ type failureLog struct {
 	seldom seldom.Log
 }
 
-func (f *failureLog) failed(ctx context.Context, destination string, r *result) {
+func (f *failureLog) failed(ctx context.Context, destination string, r *result, content []byte) {
 	passed, ok := f.seldom.Admit(seldom.Kind{Destination: destination, Reason: r.Reason}, time.Now())
 	if !ok {
 		return
 	}
 	attrs := []slog.Attr{
 		slog.String("destination", destination), slog.Int("endpoint", r.position), slog.String("reason", string(r.Reason)),
-		slog.String("detail", r.Detail), slog.Int("passed_over", passed),
+		slog.String("detail", r.Detail), slog.String("message_id", messageIDOf(content)), slog.Int("passed_over", passed),
 	}
 	if r.Cause != "" {
 		attrs = append(attrs, slog.String("cause", r.Cause))

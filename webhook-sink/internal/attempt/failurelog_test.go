@@ -74,3 +74,16 @@ func TestSecretsStayInside(t *testing.T) {
 		}
 	}
 }
+
+// A line about a failure names an event to look for; the trace names itself.
+func TestFailuresNameTheirEvent(t *testing.T) {
+	var log bytes.Buffer
+	b := newBooth(t, map[string]receiver{"a": answers(503)}, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	b.Attempt(t.Context(), receiving("a"), nil, []byte(purchase), false)
+	if !strings.Contains(log.String(), "message_id=m-1 ") {
+		t.Errorf("log: %s", log.String())
+	}
+	if got := messageIDOf([]byte("no JSON")); got != "" {
+		t.Errorf("the messageId of nothing is %q", got)
+	}
+}

@@ -121,9 +121,11 @@ func (a *Attempter) send(ctx context.Context, destination string, t *trial, i in
 	e, r := t.calls[i].endpoint, &t.results[i]
 	r.Result = e.unusable
 	began := time.Now()
+	span := a.trace.Post(ctx, destination, e.position)
 	if e.target != nil {
-		r.Result = a.client.Post(ctx, e.target, t.content, signature)
+		r.Result = a.client.Post(span.In(ctx), e.target, t.content, signature)
 	}
+	describe(span, e, r)
 	if t.calls[i].forced {
 		e.forced.Add(-1)
 	}
@@ -134,7 +136,7 @@ func (a *Attempter) send(ctx context.Context, destination string, t *trial, i in
 		a.observe.Posted(destination, OutcomeDelivered)
 	case post.Retry, post.Dead:
 		a.observe.Posted(destination, string(r.Reason))
-		a.log.failed(ctx, destination, r)
+		a.log.failed(ctx, destination, r, t.content)
 	}
 }
 

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/anabranch/anabranch/schemas"
@@ -25,6 +26,7 @@ type partition struct {
 	retry       bool          // of retry topics,
 	delay       time.Duration // and their delay
 
+	extent    extent
 	tracker   *offsets.Tracker
 	committed uint64 // revision of the tracker that the broker knows
 	running   int    // jobs being worked on
@@ -53,17 +55,38 @@ func newPartition(at Place, before offsets.Done) *partition {
 // accept binds a fetched job to the partition and reports whether it is to be
 // worked on: not when it was finished before the partition was ours.
 func (p *partition) accept(j *Job) bool {
-	begun := p.tracker.Begin(j.Record.Offset, j.Record.LeaderEpoch)
+	taken := p.taken(j)
+	begun := p.tracker.Begin(j.Record.Offset, j.Record.LeaderEpoch, taken)
 	if begun == offsets.Rewound {
 		// The broker lost its tail and wrote these offsets anew. What is in flight
 		// belongs to records that are gone; the watermark starts over, and may be
 		// committed backwards, which repeats events where staying would skip them.
-		p.tracker, p.committed = offsets.NewTracker(offsets.Done{}), 0
-		begun = p.tracker.Begin(j.Record.Offset, j.Record.LeaderEpoch)
+		p.tracker, p.committed, p.extent = offsets.NewTracker(offsets.Done{}), 0, extent{}
+		begun = p.tracker.Begin(j.Record.Offset, j.Record.LeaderEpoch, taken)
 	}
+	p.extent.last = taken
 	j.part, j.tracker = p, p.tracker
 	return begun == offsets.Fresh
 }
+
+// taken is since when a job's event waits: on a retry topic since it was put there,
+// else since ingest took the call. The other headers of a first attempt are read
+// only when it starts.
+func (p *partition) taken(j *Job) int64 {
+	if !p.retry {
+		for i := range j.record.Headers {
+			if h := &j.record.Headers[i]; h.Key == headerReceived {
+				if ms, err := strconv.ParseInt(string(h.Value), 10, 64); err == nil {
+					return ms
+				}
+			}
+		}
+	}
+	return j.record.Timestamp.UnixMilli()
+}
+
+// headerReceived is the key of schemas.Headers.Received.
+const headerReceived = "received"
 
 // ended notes that a job is no longer worked on.
 func (p *partition) ended() {

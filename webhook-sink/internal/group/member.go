@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 )
 
@@ -18,8 +18,10 @@ import (
 type Member struct {
 	Client *kgo.Client
 	Group  string
-	// InstanceID is that of a static member; empty: an ordinary one.
+	// InstanceID is that of a static member; empty: an ordinary one. Returns has a
+	// static member keep its place in the group when it stops.
 	InstanceID string
+	Returns    bool
 	// Dispatcher knows how far each partition is finished.
 	Dispatcher *dispatch.Dispatcher
 	// Every is how soon after something has finished it is committed.
@@ -44,24 +46,22 @@ func (m *Member) identity() identity {
 	return identity{id, generation}
 }
 
-// Leave leaves the group, within d. A join under way would hold the client up until
-// its end; then the group is told without the client's help, so that it does not
-// wait for our session to end. A static member stays, as its like does.
+// Leave leaves the group, within d, but for a static member that returns. Two kinds
+// of members leave without the client's help, so that the group does not wait for
+// the end of their session: one in the midst of a join, whose end the client would
+// wait for, and a static one, for which it never asks.
 func (m *Member) Leave(ctx context.Context, d time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	by := m.identity()
 	patient, impatient := context.WithTimeout(ctx, d/2)
 	defer impatient()
-	if err := m.Client.LeaveGroupContext(patient); err == nil || m.InstanceID != "" {
+	err := m.Client.LeaveGroupContext(patient)
+	left, stays := err == nil && m.InstanceID == "", m.InstanceID != "" && m.Returns
+	if left || stays || by.id == "" {
 		return
 	}
-	req := kmsg.NewPtrLeaveGroupRequest()
-	req.Group, req.MemberID = m.Group, by.id
-	leaving := kmsg.NewLeaveGroupRequestMember()
-	leaving.MemberID = by.id
-	req.Members = append(req.Members, leaving)
-	if _, err := req.RequestWith(ctx, m.Client); err != nil {
+	if err := kafka.Leave(ctx, m.Client, m.Group, by.id); err != nil {
 		m.Logger.Warn("left the group without its consent", "error", err)
 	}
 }

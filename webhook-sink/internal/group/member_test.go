@@ -223,13 +223,14 @@ func TestACommitThatWasOvertakenByALossIsNotSent(t *testing.T) {
 	})
 }
 
-// TestLeaving: an ordinary member is gone at once, a static one comes back.
+// TestLeaving: a member is gone at once, but for a static one that returns.
 func TestLeaving(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		instance string
+		returns  bool
 		members  int
-	}{"ordinary": {"", 0}, "static": {"sink-0", 1}} {
+	}{"ordinary": {"", false, 0}, "static": {"sink-0", false, 0}, "static and back soon": {"sink-0", true, 1}, "ordinary, which no place is kept for": {"", true, 0}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -242,7 +243,7 @@ func TestLeaving(t *testing.T) {
 					opts = append(opts, kgo.InstanceID(c.instance))
 				}
 				b := newBench(t, opts...)
-				b.InstanceID = c.instance
+				b.InstanceID, b.Returns = c.instance, c.returns
 				<-joined
 				b.Leave(t.Context(), time.Second)
 				if got := len(b.fake.GroupInfo(groupName).Members); got != c.members {

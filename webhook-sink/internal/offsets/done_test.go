@@ -145,7 +145,7 @@ func FuzzDecode(f *testing.F) {
 func BenchmarkCommit(b *testing.B) {
 	tr := NewTracker(Done{})
 	for offset := range int64(2000) {
-		tr.Begin(offset, 0)
+		tr.Begin(offset, 0, 0)
 	}
 	for offset := range int64(2000) {
 		if offset%40 != 0 {

@@ -25,22 +25,25 @@ type Tracker struct {
 	// before is what had finished beyond the commit that reading began with.
 	before Done
 
-	seen  bool  // anything was begun
-	last  int64 // highest offset begun
-	epoch int32 // leader epoch of the last record cut off
+	seen   bool  // anything was begun, or passed over
+	last   int64 // highest offset of that
+	leader int32 // its leader epoch
+	epoch  int32 // leader epoch of the last record cut off
 
-	revision uint64
+	unfinished int
+	revision   uint64
 }
 
 type entry struct {
 	offset   int64
+	taken    int64 // when the event was taken, as Begin was told
 	epoch    int32
 	finished bool
 }
 
 // NewTracker returns a tracker for a partition that is read from a commit which
 // knew of the finished records before.
-func NewTracker(before Done) *Tracker { return &Tracker{before: before, epoch: -1} }
+func NewTracker(before Done) *Tracker { return &Tracker{before: before, leader: -1, epoch: -1} }
 
 // Begun is the answer to [Tracker.Begin].
 type Begun uint8
@@ -58,18 +61,35 @@ const (
 )
 
 // Begin notes that the record at offset, written under a leader epoch, was read.
-func (t *Tracker) Begin(offset int64, epoch int32) Begun {
+// taken is when its event was taken, for [Tracker.Oldest].
+func (t *Tracker) Begin(offset int64, epoch int32, taken int64) Begun {
 	if t.seen && offset <= t.last {
 		return Rewound
 	}
-	t.seen, t.last = true, offset
+	t.seen, t.last, t.leader = true, offset, epoch
 	known := t.before.Contains(offset, epoch)
-	t.open = append(t.open, entry{offset: offset, epoch: epoch, finished: known})
+	t.open = append(t.open, entry{offset: offset, taken: taken, epoch: epoch, finished: known})
 	if known {
 		t.cut()
 		return Known
 	}
+	t.unfinished++
 	return Fresh
+}
+
+// Pass notes that reading has come past offset, which holds no event but the marker
+// of a transaction. It reports whether that moves Position: while anything is
+// unfinished it does not yet, and an offset that was passed before is ignored.
+func (t *Tracker) Pass(offset int64, epoch int32) bool {
+	if t.seen && offset <= t.last {
+		return false
+	}
+	t.seen, t.last, t.leader = true, offset, epoch
+	if len(t.open) > 0 {
+		return false
+	}
+	t.revision++
+	return true
 }
 
 // Finish notes that the record at offset is done with. Offsets that are not open
@@ -82,6 +102,7 @@ func (t *Tracker) Finish(offset int64) {
 		return
 	}
 	t.open[i].finished = true
+	t.unfinished--
 	t.cut()
 }
 
@@ -108,7 +129,33 @@ func (t *Tracker) Position() (offset int64, epoch int32) {
 	if len(t.open) > 0 {
 		return t.open[0].offset, t.epoch
 	}
-	return t.last + 1, t.epoch
+	return t.last + 1, t.leader
+}
+
+// Next is the offset behind all that was read; false before anything was.
+func (t *Tracker) Next() (int64, bool) { return t.last + 1, t.seen }
+
+// Unfinished is how many records were begun and are not finished.
+func (t *Tracker) Unfinished() int { return t.unfinished }
+
+// Oldest is when the event of the first unfinished record was taken; false when
+// nothing is unfinished.
+func (t *Tracker) Oldest() (taken int64, ok bool) {
+	if len(t.open) == 0 {
+		return 0, false
+	}
+	return t.open[0].taken, true
+}
+
+// Ahead is how many offsets from Next on were finished before, by another reader
+// of the partition.
+func (t *Tracker) Ahead() int64 {
+	next, _ := t.Next()
+	sum := int64(0)
+	for _, r := range t.before.runs {
+		sum += max(r.to-max(r.from, next), 0)
+	}
+	return sum
 }
 
 // Done returns the records finished beyond Position: those that are open, and

@@ -14,7 +14,7 @@ func position(t *Tracker) int64 {
 func TestPositionIsTheLowestUnfinished(t *testing.T) {
 	tr := NewTracker(Done{})
 	for _, offset := range []int64{10, 11, 14, 20} { // 12, 13 and 15 to 19 are gaps
-		if got := tr.Begin(offset, int32(offset)); got != Fresh {
+		if got := tr.Begin(offset, int32(offset), 0); got != Fresh {
 			t.Fatalf("Begin(%d) = %d, expected Fresh", offset, got)
 		}
 	}
@@ -41,10 +41,10 @@ func TestPositionIsTheLowestUnfinished(t *testing.T) {
 
 func TestBeginRefusesToGoBack(t *testing.T) {
 	tr := NewTracker(Done{})
-	tr.Begin(0, 0)
-	tr.Begin(5, 0)
+	tr.Begin(0, 0, 0)
+	tr.Begin(5, 0, 0)
 	for _, offset := range []int64{5, 3, 0} {
-		if got := tr.Begin(offset, 0); got != Rewound {
+		if got := tr.Begin(offset, 0, 0); got != Rewound {
 			t.Errorf("Begin(%d) after 5 = %d, expected Rewound", offset, got)
 		}
 	}
@@ -55,7 +55,7 @@ func TestBeginRefusesToGoBack(t *testing.T) {
 
 func TestFinishIgnoresWhatIsNotOpen(t *testing.T) {
 	tr := NewTracker(Done{})
-	tr.Begin(1, 0)
+	tr.Begin(1, 0, 0)
 	tr.Finish(0)
 	tr.Finish(2)
 	if tr.Revision() != 0 || position(tr) != 1 {
@@ -73,7 +73,7 @@ func TestFinishIgnoresWhatIsNotOpen(t *testing.T) {
 func TestAnotherTrackerGoesOn(t *testing.T) {
 	first := NewTracker(Done{})
 	for offset := range int64(10) {
-		first.Begin(offset, 3)
+		first.Begin(offset, 3, 0)
 	}
 	for _, offset := range []int64{0, 1, 3, 4, 7} {
 		first.Finish(offset)
@@ -82,7 +82,7 @@ func TestAnotherTrackerGoesOn(t *testing.T) {
 	second := NewTracker(Decode(at, first.Done().Encode(at)))
 	var fresh []int64
 	for offset := at; offset < 7; offset++ {
-		if second.Begin(offset, 3) == Fresh {
+		if second.Begin(offset, 3, 0) == Fresh {
 			fresh = append(fresh, offset)
 		}
 	}
@@ -98,24 +98,24 @@ func TestAnotherTrackerGoesOn(t *testing.T) {
 	}
 	// 7 was not read again, and is still known to be finished.
 	third := NewTracker(Decode(at, second.Done().Encode(at)))
-	if third.Begin(7, 3) != Known || third.Begin(8, 3) != Fresh {
+	if third.Begin(7, 3, 0) != Known || third.Begin(8, 3, 0) != Fresh {
 		t.Fatal("what had finished before the first of two restarts is forgotten")
 	}
 }
 
 func TestARecordInThePlaceOfAnotherIsFresh(t *testing.T) {
 	first := NewTracker(Done{})
-	first.Begin(0, 1)
-	first.Begin(1, 2)
-	first.Begin(2, 2)
+	first.Begin(0, 1, 0)
+	first.Begin(1, 2, 0)
+	first.Begin(2, 2, 0)
 	first.Finish(1)
 	first.Finish(2)
 	second := NewTracker(Decode(0, first.Done().Encode(0)))
-	second.Begin(0, 1)
-	if got := second.Begin(1, 3); got != Fresh {
+	second.Begin(0, 1, 0)
+	if got := second.Begin(1, 3, 0); got != Fresh {
 		t.Errorf("a record of a later epoch = %d, expected Fresh: the log lost its tail", got)
 	}
-	if got := second.Begin(2, 2); got != Known {
+	if got := second.Begin(2, 2, 0); got != Known {
 		t.Errorf("a record of the same epoch = %d, expected Known", got)
 	}
 }
@@ -124,7 +124,8 @@ func TestARecordInThePlaceOfAnotherIsFresh(t *testing.T) {
 // and a set of all that has finished, over any number of restarts.
 type model struct {
 	log      []int64 // all offsets, ascending, with gaps
-	read     int     // how many of them were read since the last restart
+	marker   map[int64]bool
+	read     int // how many of them were read since the last restart
 	finished map[int64]bool
 }
 
@@ -139,12 +140,25 @@ func (m *model) position() int64 {
 	return m.log[m.read-1] + 1
 }
 
+func (m *model) unfinished() int {
+	count := 0
+	for _, offset := range m.log[:m.read] {
+		if !m.finished[offset] {
+			count++
+		}
+	}
+	return count
+}
+
 // compare runs one sequence of operations, given as bytes, against the model.
 func compare(t *testing.T, ops []byte) {
 	t.Helper()
-	m := model{finished: make(map[int64]bool)}
+	m := model{finished: make(map[int64]bool), marker: make(map[int64]bool)}
 	for i, offset := 0, int64(0); i <= len(ops); i++ {
 		m.log = append(m.log, offset)
+		if i < len(ops) && ops[i]%16 == 3 {
+			m.marker[offset], m.finished[offset] = true, true
+		}
 		offset++
 		if i < len(ops) {
 			offset += int64(ops[i]) % 4
@@ -163,21 +177,82 @@ func compare(t *testing.T, ops []byte) {
 			m.read, _ = slices.BinarySearch(m.log, committed)
 			continue
 		case op%8 < 4 || m.read == 0:
-			want := Fresh
-			if m.finished[m.log[m.read]] {
-				want = Known
-			}
-			if got := tr.Begin(m.log[m.read], 0); got != want {
-				t.Fatalf("op %d: Begin(%d) = %d, expected %d", i, m.log[m.read], got, want)
-			}
-			m.read++
+			m.begin(t, tr)
 		default:
 			done := m.log[int(op>>3)%m.read]
 			tr.Finish(done)
 			m.finished[done] = true
 		}
-		if got, want := position(tr), m.position(); tr.seen && got != want {
-			t.Fatalf("op %d: Position() = %d, expected %d", i, got, want)
+		m.check(t, i, tr)
+	}
+}
+
+// check compares the tracker with the model after an operation.
+func (m *model) check(t *testing.T, op int, tr *Tracker) {
+	t.Helper()
+	if got, want := position(tr), m.position(); tr.seen && got != want {
+		t.Fatalf("op %d: Position() = %d, expected %d", op, got, want)
+	}
+	if got, want := tr.Unfinished(), m.unfinished(); got != want {
+		t.Fatalf("op %d: Unfinished() = %d, expected %d", op, got, want)
+	}
+	// The events of the model are taken when their offset says.
+	if oldest, ok := tr.Oldest(); ok != (m.unfinished() > 0) || ok && oldest != m.position() {
+		t.Fatalf("op %d: Oldest() = %d, %t, expected that of %d", op, oldest, ok, m.position())
+	}
+}
+
+// begin reads the next offset.
+func (m *model) begin(t *testing.T, tr *Tracker) {
+	t.Helper()
+	next := m.log[m.read]
+	m.read++
+	if m.marker[next] {
+		if moved := tr.Pass(next, 0); moved != (m.unfinished() == 0) {
+			t.Fatalf("Pass(%d) = %t with %d unfinished", next, moved, m.unfinished())
+		}
+		return
+	}
+	want := Fresh
+	if m.finished[next] {
+		want = Known
+	}
+	if got := tr.Begin(next, 0, next); got != want {
+		t.Fatalf("Begin(%d) = %d, expected %d", next, got, want)
+	}
+}
+
+func TestMarkersArePassedOver(t *testing.T) {
+	tr := NewTracker(Done{})
+	if tr.Pass(4, 1); position(tr) != 5 {
+		t.Errorf("behind a marker alone Position() = %d, want 5", position(tr))
+	}
+	tr.Begin(5, 1, 0)
+	tr.Begin(6, 1, 0)
+	tr.Pass(7, 2)
+	tr.Finish(6)
+	if at, epoch := tr.Position(); at != 5 || epoch != -1 {
+		t.Errorf("before an unfinished record Position() = %d, %d, want 5, -1", at, epoch)
+	}
+	if tr.Done().Empty() {
+		t.Error("the record that is finished beyond it is forgotten")
+	}
+	tr.Finish(5)
+	// The epoch is the marker's: with that of the record before it a broker would
+	// take the offset for one of a log that was cut off.
+	if at, epoch := tr.Position(); at != 8 || epoch != 2 {
+		t.Errorf("Position() = %d, %d, want 8, 2", at, epoch)
+	}
+	if tr.Pass(7, 2) || tr.Begin(7, 2, 0) != Rewound {
+		t.Error("what was passed is new again")
+	}
+}
+
+func TestWhatWasFinishedAheadIsNotToBeRead(t *testing.T) {
+	tr := NewTracker(Done{runs: []run{{3, 5}, {8, 10}}})
+	for next, want := range map[int64]int64{0: 4, 4: 3, 6: 2, 9: 1, 12: 0} {
+		if tr.seen, tr.last = true, next-1; tr.Ahead() != want {
+			t.Errorf("from %d on Ahead() = %d, want %d", next, tr.Ahead(), want)
 		}
 	}
 }
@@ -215,7 +290,7 @@ func BenchmarkTracker(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for len(flying) < 64 {
-			tr.Begin(offset, 0)
+			tr.Begin(offset, 0, 0)
 			flying = append(flying, offset)
 			offset++
 		}
@@ -234,10 +309,10 @@ func BenchmarkTrackerBehindOneThatHangs(b *testing.B) {
 	offset := int64(0)
 	for b.Loop() {
 		if len(tr.open) == 0 {
-			tr.Begin(offset, 0)
+			tr.Begin(offset, 0, 0)
 			offset++
 		}
-		tr.Begin(offset, 0)
+		tr.Begin(offset, 0, 0)
 		tr.Finish(offset)
 		offset++
 		if len(tr.open) == 10_000 {

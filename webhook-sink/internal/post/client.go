@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"time"
 
+	"github.com/anabranch/anabranch/internal/telemetry/trace"
 	"github.com/anabranch/anabranch/webhook-sink/internal/guard"
 	"github.com/anabranch/anabranch/webhook-sink/internal/http1"
 	"github.com/anabranch/anabranch/webhook-sink/internal/resolve"
@@ -65,6 +66,7 @@ func (c *Client) Post(ctx context.Context, target *Target, body []byte, signatur
 	response, err := c.send(ctx, time.Now().Add(c.timeout), target, body, signature)
 	switch {
 	case err == nil:
+		trace.Answered(ctx, response.Status)
 		return ofResponse(response.Status, response.RetryAfter, time.Now())
 	case ctx.Err() != nil:
 		return Result{Verdict: Abandoned}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -45,6 +46,19 @@ func NewTarget(endpoint workspace.Endpoint) (*Target, error) {
 	}
 	_, notAddress := netip.ParseAddr(parsed.Hostname())
 	return &Target{endpoint: at, url: parsed, header: header, literal: notAddress == nil}, nil
+}
+
+// Address is where the endpoint is: the part of its URL that holds no secret.
+func (t *Target) Address() (host string, port int) {
+	port, err := strconv.Atoi(t.url.Port())
+	switch {
+	case err == nil:
+	case t.url.Scheme == "https":
+		port = 443
+	default:
+		port = 80
+	}
+	return t.url.Hostname(), port
 }
 
 // staticHeader is the header of every request but for the signature. The

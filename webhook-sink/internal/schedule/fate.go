@@ -51,7 +51,7 @@ func (s *Schedule) Judge(c Case, ws *workspace.Snapshot, now time.Time) (*worksp
 	dest, known := ws.Destination(h.Destination)
 	switch {
 	case c.Err != nil:
-		return nil, deadFor(h, schemas.ReasonRecordInvalid, c.Err.Error())
+		return nil, deadFor(h, kafka.ReasonOf(c.Err), c.Err.Error())
 	case h.Destination == "":
 		return nil, deadFor(h, schemas.ReasonRecordInvalid, "header destination is missing")
 	case !known:

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,7 @@ func TestJudge(t *testing.T) {
 		{name: "switched off", of: firstAttempt("off"), ending: Dead, reason: schemas.ReasonDestinationDisabled},
 		{name: "retry of switched off", of: retryOf("off", true), ending: Dead, reason: schemas.ReasonDestinationDisabled},
 		{name: "unreadable", of: firstAttempt("crm"), change: func(c *Case) { c.Err = errors.New("decode x[0]@1: bad") }, ending: Dead, reason: schemas.ReasonRecordInvalid},
+		{name: "of a later release", of: retryOf("crm", true), change: func(c *Case) { c.Err = fmt.Errorf("decode x[0]@1: %w", &schemas.VersionError{Version: 2}) }, ending: Dead, reason: schemas.ReasonVersionUnknown},
 		{name: "retry for nobody", of: retryOf("", false), ending: Dead, reason: schemas.ReasonRecordInvalid},
 		{name: "window over", of: retryOf("crm", true), change: func(c *Case) { c.Headers.FirstAttempt = noon.Add(-4*time.Hour - 1) }, ending: Dead, reason: schemas.ReasonWindowExceeded},
 		{name: "last moment of the window", of: retryOf("crm", true), change: func(c *Case) { c.Headers.FirstAttempt = noon.Add(-4 * time.Hour) }},
@@ -268,4 +270,26 @@ func headersOf(t *testing.T, r *kgo.Record) schemas.Headers {
 		t.Fatal(err)
 	}
 	return h
+}
+
+// TestWhereAnEventComesFromIsKept over every hop: when ingest took its call, and
+// the trace that it is part of.
+func TestWhereAnEventComesFromIsKept(t *testing.T) {
+	c := retryOf("crm", true)
+	c.Headers.Received = noon.Add(-2 * time.Hour)
+	c.Headers.TraceParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	s := fixed(middle)
+	hopped := c
+	hopped.Slot, hopped.Reserved = false, noon.Add(time.Minute)
+	for name, f := range map[string]Fate{
+		"retried":  s.After(c.Headers, attempt.Outcome{Verdict: attempt.Retry, Reason: schemas.ReasonTimeout}, noon, noon),
+		"withheld": s.After(c.Headers, attempt.Outcome{Verdict: attempt.Withheld, Until: noon.Add(time.Second)}, noon, noon),
+		"dead":     s.After(c.Headers, attempt.Outcome{Verdict: attempt.Dead, Reason: schemas.ReasonStatus4xx}, noon, noon),
+		"hopped":   judged(hopped, noon),
+	} {
+		h, err := kafka.HeadersOf(f.Record(&kgo.Record{Topic: "webhook-retry.5s"}, noon))
+		if err != nil || !h.Received.Equal(c.Headers.Received) || h.TraceParent != c.Headers.TraceParent {
+			t.Errorf("%s: received %v, trace %q, error %v", name, h.Received, h.TraceParent, err)
+		}
+	}
 }

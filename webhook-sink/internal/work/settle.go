@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/telemetry/seldom"
+	"github.com/anabranch/anabranch/internal/telemetry/trace"
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 	"github.com/anabranch/anabranch/webhook-sink/internal/schedule"
 )
@@ -40,13 +43,23 @@ func (w *Worker) settle(ctx context.Context, j *dispatch.Job, f schedule.Fate) (
 			continue
 		}
 		w.WriteFailed()
-		w.Logger.Error("write failed, trying again", "topic", record.Topic, "destination", f.Headers.Destination,
-			"message_id", f.Headers.MessageID, "pause", pause, "error", err)
+		w.writeFailed(record, &f, err)
 		if !Rest(ctx, pause) {
 			return f, false
 		}
 	}
 	return f, true
+}
+
+// writeFailed logs a failed write, at most one in [seldom.Every]: while no broker
+// answers every worker has one, again and again.
+func (w *Worker) writeFailed(record *kgo.Record, f *schedule.Fate, err error) {
+	passed, ok := w.writeFailures.Admit(seldom.Kind{}, time.Now())
+	if !ok {
+		return
+	}
+	trace.LoggerOf(w.Logger, f.Headers.TraceParent).Error("write failed, trying again until it succeeds", "topic", record.Topic, "destination", f.Headers.Destination,
+		"message_id", f.Headers.MessageID, "passed_over", passed, "error", err)
 }
 
 func isTooLarge(err error) bool {

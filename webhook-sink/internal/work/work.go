@@ -9,6 +9,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/telemetry/seldom"
+	"github.com/anabranch/anabranch/internal/telemetry/trace"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
@@ -30,6 +32,9 @@ type Worker struct {
 	// WriteFailed is told of each failed write; it is tried again.
 	WriteFailed func()
 	Logger      *slog.Logger
+	Trace       *trace.Tracer // nil: tracing is off
+
+	writeFailures seldom.Log
 }
 
 // Work works on one job after the other, as many as the dispatcher hands it, and
@@ -53,9 +58,11 @@ func (w *Worker) handle(ctx context.Context, j *dispatch.Job) dispatch.Ended {
 	dest, f := w.Schedule.Judge(j.Case(), w.Workspace(), began)
 	if dest != nil {
 		h := &j.Headers
-		o := w.Attempt(ctx, dest, h.Endpoints, j.Record.Value, w.Schedule.Last(h, began))
+		span := w.Trace.Process(j.Record.Topic, h)
+		o := w.Attempt(span.In(ctx), dest, h.Endpoints, j.Record.Value, w.Schedule.Last(h, began))
 		now := time.Now()
 		f = w.Schedule.After(*h, o, began, now)
+		describe(span, f, o)
 		ended.Delivered, ended.Took = o.Verdict == attempt.Delivered, now.Sub(began)
 		ended.Withheld = o.Verdict == attempt.Withheld && concernsAll(dest, h.Endpoints)
 	}

@@ -67,7 +67,7 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 		return `{"type":"webhooks","endpoints":[{"url":"http://h"` + member + `}]}`
 	}
 	tests := map[string]struct{ key, value, want string }{
-		"another kind":       {"audience/a", "{}", `key "audience/a": expected source/<id>, destination/<id> or workspace/applied`},
+		"another kind":       {"Audience/a", "{}", `key "Audience/a": expected source/<id>, destination/<id> or workspace/applied`},
 		"no kind":            {"a", "{}", `key "a": expected source/<id>, destination/<id> or workspace/applied`},
 		"no id":              {"source/", "{}", `key "source/": expected source/<id>, destination/<id> or workspace/applied`},
 		"an id with a slash": {"source/a/b", "{}", `key "source/a/b": expected source/<id>, destination/<id> or workspace/applied`},

@@ -1,4 +1,4 @@
-package wstest
+package testkit
 
 import (
 	"bytes"
@@ -7,20 +7,21 @@ import (
 	"sync"
 )
 
-// Logs collects log lines. Its zero value is empty and ready to use.
+// Logs collects what a program under test writes, from any goroutine, while the test
+// reads it. Its zero value is empty and ready to use.
 type Logs struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-// Write takes in text, from any goroutine.
+// Write takes in text.
 func (l *Logs) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-// String returns all lines.
+// String returns all of it.
 func (l *Logs) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

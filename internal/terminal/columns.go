@@ -1,4 +1,4 @@
-package listing
+package terminal
 
 import (
 	"fmt"
@@ -11,17 +11,18 @@ import (
 // wide columns are. Rows behind them may widen a column, from then on.
 const page = 200
 
-// columns prints rows below each other while they come: a table that waited for
+// Columns prints rows below each other while they come: a table that waited for
 // its last row would hold all of them.
-type columns struct {
-	out     io.Writer
+type Columns struct {
+	Out io.Writer
+
 	widths  []int
 	waiting [][]string
 	flowing bool
 }
 
-// row adds a row. The last column is not padded.
-func (c *columns) row(cells ...string) error {
+// Row adds a row. The last column is not padded.
+func (c *Columns) Row(cells ...string) error {
 	for i, cell := range cells {
 		if i == len(c.widths) {
 			c.widths = append(c.widths, 0)
@@ -35,11 +36,11 @@ func (c *columns) row(cells ...string) error {
 	if len(c.waiting) < page {
 		return nil
 	}
-	return c.flush()
+	return c.Flush()
 }
 
-// flush prints the rows that wait.
-func (c *columns) flush() error {
+// Flush prints the rows that wait.
+func (c *Columns) Flush() error {
 	for _, cells := range c.waiting {
 		if err := c.print(cells); err != nil {
 			return err
@@ -49,7 +50,7 @@ func (c *columns) flush() error {
 	return nil
 }
 
-func (c *columns) print(cells []string) error {
+func (c *Columns) print(cells []string) error {
 	var line strings.Builder
 	for i, cell := range cells {
 		line.WriteString(cell)
@@ -57,6 +58,6 @@ func (c *columns) print(cells []string) error {
 			line.WriteString(strings.Repeat(" ", c.widths[i]-utf8.RuneCountInString(cell)+2))
 		}
 	}
-	_, err := fmt.Fprintln(c.out, strings.TrimRight(line.String(), " "))
+	_, err := fmt.Fprintln(c.Out, strings.TrimRight(line.String(), " "))
 	return err
 }

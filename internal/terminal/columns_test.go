@@ -1,4 +1,4 @@
-package listing
+package terminal
 
 import (
 	"strconv"
@@ -9,16 +9,16 @@ import (
 func TestColumns(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	table := &columns{out: &out}
+	table := &Columns{Out: &out}
 	for _, cells := range [][]string{{"ID", "NAME", "DETAIL"}, {"1", "Zoë", "ok"}, {"10", "", "a long detail"}} {
-		if err := table.row(cells...); err != nil {
+		if err := table.Row(cells...); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if out.Len() > 0 {
 		t.Errorf("printed before the widths were known: %q", out.String())
 	}
-	if err := table.flush(); err != nil {
+	if err := table.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	if want := "ID  NAME  DETAIL\n1   Zoë   ok\n10        a long detail\n"; out.String() != want {
@@ -30,9 +30,9 @@ func TestColumns(t *testing.T) {
 func TestColumnsFlow(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	table := &columns{out: &out}
+	table := &Columns{Out: &out}
 	for i := range 3 * page {
-		if err := table.row(strconv.Itoa(i), "x"); err != nil {
+		if err := table.Row(strconv.Itoa(i), "x"); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Count(out.String(), "\n"); i+1-got >= page {

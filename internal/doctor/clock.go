@@ -1,0 +1,33 @@
+package doctor
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/anabranch/anabranch/internal/terminal"
+)
+
+// clockPatience is how far clocks may be apart. Retry times and the windows of four
+// hours pass from one machine to another; seconds don't matter to them.
+const clockPatience = 5 * time.Second
+
+// clockFacts is what can be known of clocks. The protocol of the brokers does not
+// tell their time; what they have are the time stamps of events, written by other
+// machines.
+type clockFacts struct {
+	now          time.Time
+	newest       time.Time // the latest time stamp on raw-events; zero: none
+	synchronised bool      // as the kernel says, true where it does not tell
+}
+
+func judgeClock(c clockFacts) []Finding {
+	f := &findings{check: CheckClock}
+	if ahead := c.newest.Sub(c.now); !c.newest.IsZero() && ahead > clockPatience {
+		f.problem("raw-events", fmt.Sprintf("its newest event is %s in the future: the clock of this machine, or of one that runs ingest, is wrong", terminal.Brief(ahead)),
+			"synchronise the clocks (chrony, systemd-timesyncd): windows and due times of retries go by them")
+	}
+	if !c.synchronised {
+		f.warn("this machine", "the kernel says that its clock is not synchronised", "run chrony or systemd-timesyncd")
+	}
+	return f.otherwise("nothing speaks against this machine's clock")
+}

@@ -1,0 +1,9 @@
+// Package doctor looks for what keeps the pipeline from working, before or after
+// it does: brokers that can't be reached under the address they advertise, a
+// version that is too old, permissions, topics, groups, clocks, limits of the
+// machine, and a workspace that can't deliver.
+//
+// Each check is two things: a look, which gathers facts and has a bound in time,
+// and a judgement, a pure function from facts to findings. [Examine] makes all
+// checks and [Table] and [JSON] print what they found. Nothing is changed.
+package doctor

@@ -1,0 +1,164 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/acl"
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// Settings are what an examination is made with.
+type Settings struct {
+	Kafka   []kgo.Opt // what every client of the process shares
+	Topics  *kafka.Topics
+	Brokers []string // the addresses from the settings
+	// Variable names the setting that Brokers are from.
+	Variable string
+	// Stages are those that read from the brokers.
+	Stages []Stage
+	// Roles are those of which our principal must be capable.
+	Roles []string
+	// Retries are the topics that retries need.
+	Retries []string
+	// Workspace reads what is in force, and whether people have applied it.
+	Workspace func(context.Context) (*workspace.Snapshot, bool, error)
+	// Permit is the guard of addresses that endpoints may have.
+	Permit func(netip.AddrPort) error
+	// Unknown are variables that look like settings and are none.
+	Unknown []string
+	// Data is the directory of the embedded broker, empty without one, and DataBytes
+	// is about how large its log gets.
+	Data      string
+	DataBytes int64
+	// Connections and Attempts are how many clients and deliveries there may be at a
+	// time.
+	Connections, Attempts int
+}
+
+// Stage is a stage that reads from the brokers, and its consumer group.
+type Stage struct{ Name, Group string }
+
+// Examine makes all checks. That brokers do not answer is a finding, and then there
+// are none about what only they could tell.
+func Examine(ctx context.Context, set Settings) *Diagnosis {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	all := slices.Concat(
+		judgeSettings(set.Unknown),
+		judgeFiles(fileLimit(), set.Connections, set.Attempts),
+		judgeMemory(groupLimit("/"), goLimit()),
+	)
+	if set.Data != "" {
+		all = append(all, judgeData(lookAtData(set.Data), set.DataBytes)...)
+	}
+	seeds := lookAtBrokers(ctx, set.Kafka, set.Brokers)
+	all = append(all, judgeBrokers(seeds, set.Variable)...)
+	if brokers := known(seeds); len(brokers) > 0 {
+		all = append(all, judgeVersions(brokers)...)
+		all = append(all, set.cluster(ctx, now)...)
+	}
+	return diagnose(now, all)
+}
+
+func judgeSettings(unknown []string) []Finding {
+	f := &findings{check: CheckSettings}
+	for _, name := range unknown {
+		f.warn(name, "is no setting", "`anabranch help config` lists those there are: it may be misspelt")
+	}
+	return f.otherwise("each can work")
+}
+
+// cluster makes the checks that need an answer from the brokers. What one of them
+// can't find out is a finding of its own, and the others are made all the same.
+func (set *Settings) cluster(ctx context.Context, now time.Time) []Finding {
+	cl, err := kgo.NewClient(set.Kafka...)
+	if err != nil {
+		return []Finding{unable(CheckBrokers, err)}
+	}
+	defer cl.Close()
+	snapshot, applied, err := set.Workspace(ctx)
+	if err != nil {
+		return append(set.served(ctx, cl, now, workspace.NewSnapshot(nil, nil)), unable(CheckWorkspace, err))
+	}
+	all := append(set.served(ctx, cl, now, snapshot), judgeWorkspace(snapshot, applied)...)
+	endpoints, beyond := lookAtEndpoints(ctx, net.DefaultResolver, snapshot)
+	if len(endpoints) == 0 {
+		return all
+	}
+	return append(all, judgeEndpoints(endpoints, beyond, set.Permit)...)
+}
+
+// served makes the checks of what the brokers do for a workspace.
+func (set *Settings) served(ctx context.Context, cl *kgo.Client, now time.Time, s *workspace.Snapshot) []Finding {
+	all := set.topicsAndGrants(ctx, cl, s)
+	groups, err := lookAtGroups(ctx, set.Topics, set.Stages)
+	if err != nil {
+		all = append(all, unable(CheckGroups, err))
+	}
+	all = append(all, judgeGroups(groups)...)
+	newest, err := set.Topics.Newest(ctx, schemas.TopicRawEvents)
+	if err != nil {
+		return append(all, unable(CheckClock, err))
+	}
+	return append(all, judgeClock(clockFacts{now: now, newest: newest, synchronised: synchronised()})...)
+}
+
+func (set *Settings) topicsAndGrants(ctx context.Context, cl *kgo.Client, s *workspace.Snapshot) []Finding {
+	expected := set.expected(s)
+	topics, err := lookAtTopics(ctx, cl, expected)
+	if err != nil {
+		return []Finding{unable(CheckTopics, err)}
+	}
+	roles := rolesNamed(set.Roles)
+	allowed, err := lookAtGrants(ctx, cl, topics, roles)
+	all := judgeGrants(allowed, roles)
+	if err != nil {
+		all = []Finding{unable(CheckPermissions, err)}
+	}
+	mismatches, unchecked := set.Topics.Check(ctx)
+	return append(all, judgeTopics(topics, expected, mismatches, unchecked)...)
+}
+
+func rolesNamed(names []string) []acl.Role {
+	var roles []acl.Role
+	for _, name := range names {
+		if r, known := acl.Named(name); known {
+			roles = append(roles, r)
+		}
+	}
+	return roles
+}
+
+// expected are the topics that stages need once all of them have run.
+func (set *Settings) expected(s *workspace.Snapshot) []string {
+	names := slices.Concat([]string{schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicWorkspace}, set.Retries)
+	for _, d := range s.Destinations() {
+		names = append(names, schemas.DeliverTopic(d.ID))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// unable is the finding of a check that could not be made.
+func unable(check Check, err error) Finding {
+	f := Finding{Check: check, Level: Problem, Found: fmt.Sprintf("could not be looked at: %v", err), Do: cmp.Or(kafka.Advice(err), "look again; if it lasts, look at the brokers' logs")}
+	switch {
+	case errors.Is(err, kerr.CoordinatorNotAvailable):
+		f.Do = "look again in half a minute: a new cluster makes its topic of offsets first"
+	case errors.Is(err, kerr.GroupAuthorizationFailed), errors.Is(err, kerr.TopicAuthorizationFailed):
+		// A stage may do all it has to and not see what the others do.
+		f.Level, f.Do = Warning, "look with a principal that may see all: docs/brokers.md has the list of the role status"
+	}
+	return f
+}

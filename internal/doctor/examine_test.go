@@ -1,0 +1,165 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kversion"
+
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+const routerGroup = "anabranch-router"
+
+// clinic is a cluster with what is needed for an examination.
+func clinic(t *testing.T, cluster *testkit.Cluster) Settings {
+	t.Helper()
+	config := kafka.TopicConfig{Partitions: 1, DeliverPartitions: 1, Replication: -1, RawRetention: 48 * time.Hour}
+	snapshot := workspace.NewSnapshot([]workspace.Source{source("web", true)}, []workspace.Destination{destination("crm", true, []string{"web"}, "http://127.0.0.1:9/")})
+	return Settings{
+		Kafka: cluster.Options(), Topics: kafka.NewTopics(cluster.Client(t), config), Brokers: cluster.Addrs, Variable: "KAFKA_BROKERS",
+		Stages: []Stage{{"router", routerGroup}, {"webhook-sink", "anabranch-webhook-sink"}}, Roles: []string{"ingest", "router", "webhook-sink"},
+		Retries:     []string{schemas.RetryTopic(time.Minute)},
+		Workspace:   func(context.Context) (*workspace.Snapshot, bool, error) { return snapshot, true, nil },
+		Permit:      func(netip.AddrPort) error { return nil },
+		Connections: 1, Attempts: 1,
+	}
+}
+
+// of returns the findings of a check that are not ok.
+func (d *Diagnosis) of(check Check) (bad []Finding, all int) {
+	for _, f := range d.Findings {
+		if f.Check == check {
+			all++
+			if f.Level != OK {
+				bad = append(bad, f)
+			}
+		}
+	}
+	return bad, all
+}
+
+func TestExamine(t *testing.T) {
+	t.Parallel()
+	cluster := testkit.Brokers(t)
+	set := clinic(t, cluster)
+	set.Data = t.TempDir()
+	set.Unknown = []string{"INGEST_ADR"}
+
+	var first *Diagnosis
+	testkit.Until(t, func() bool { // a new cluster has no coordinator of groups for a while
+		first = Examine(t.Context(), set)
+		bad, _ := first.of(CheckGroups)
+		return len(bad) == 2 && strings.Contains(bad[0].Found, "no router runs")
+	}, "both groups to be found empty")
+	if bad, _ := first.of(CheckTopics); len(bad) != 1 || !strings.Contains(bad[0].Found, "not there: dead-letters, deliver.crm, raw-events, webhook-retry.1m, workspace") {
+		t.Errorf("topics of a new cluster: %+v", bad)
+	}
+	if err := set.Topics.Ensure(t.Context(), schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicWorkspace, schemas.DeliverTopic("crm"), set.Retries[0]); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Client(t, kgo.ConsumerGroup(routerGroup), kgo.ConsumeTopics(schemas.TopicRawEvents))
+	future := &kgo.Record{Topic: schemas.TopicRawEvents, Timestamp: time.Now().Add(time.Hour)}
+	if err := cluster.Client(t).ProduceSync(t.Context(), future).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	var second *Diagnosis
+	testkit.Until(t, func() bool {
+		second = Examine(t.Context(), set)
+		bad, _ := second.of(CheckGroups)
+		return len(bad) == 1 && strings.Contains(bad[0].Found, "no webhook-sink runs")
+	}, "the router's group to be found at work")
+	for _, check := range []Check{CheckBrokers, CheckVersions, CheckPermissions, CheckTopics, CheckData, CheckWorkspace} {
+		if bad, all := second.of(check); len(bad) > 0 || all == 0 {
+			t.Errorf("%s: %d findings, of which not ok: %+v", check, all, bad)
+		}
+	}
+	if bad, _ := second.of(CheckClock); len(bad) == 0 || !strings.Contains(bad[0].Found, "in the future") {
+		t.Errorf("clock: %+v", bad)
+	}
+	if bad, _ := second.of(CheckSettings); len(bad) != 1 {
+		t.Errorf("settings: %+v", bad)
+	}
+}
+
+// Local checks are made all the same, and nothing hangs.
+func TestBrokersThatAreAway(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	set := Settings{Brokers: []string{addr}, Variable: "KAFKA_BROKERS", Workspace: func(context.Context) (*workspace.Snapshot, bool, error) {
+		t.Error("the workspace was read")
+		return nil, false, nil
+	}}
+	d := Examine(t.Context(), set)
+	if bad, all := d.of(CheckBrokers); len(bad) != 1 || all != 1 || bad[0].Level != Problem || bad[0].About != addr {
+		t.Errorf("brokers: %+v", bad)
+	}
+	for check, want := range map[Check]int{CheckFiles: 1, CheckMemory: 1, CheckVersions: 0, CheckTopics: 0} {
+		if _, all := d.of(check); all < want || want == 0 && all > 0 {
+			t.Errorf("%s: %d findings", check, all)
+		}
+	}
+}
+
+// The classic: the first answer comes, and names an address that is not ours to
+// reach.
+func TestAnAddressThatOnlyTheBrokerKnows(t *testing.T) {
+	t.Parallel()
+	cluster := testkit.Fake(t, kfake.NumBrokers(2))
+	behind := cluster.Fake.ListenAddrs()[1]
+	opts := append(cluster.Options(), kgo.Dialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if addr == behind {
+			return nil, errors.New("no route to host")
+		}
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}))
+	got := judgeBrokers(lookAtBrokers(t.Context(), opts, []string{cluster.Fake.ListenAddrs()[0]}), "KAFKA_BROKERS")
+	expect(t, got, Problem, "advertises "+behind+"|no route to host|advertised.listeners")
+}
+
+func TestBrokersThatAreTooOld(t *testing.T) {
+	t.Parallel()
+	cluster := testkit.Fake(t, kfake.NumBrokers(1), kfake.MaxVersions(kversion.V2_2_0()))
+	seeds := lookAtBrokers(t.Context(), cluster.Options(), cluster.Addrs)
+	expect(t, judgeVersions(known(seeds)), Problem, "it lacks static members|transactions that a rebalance fences")
+}
+
+func TestAWorkspaceThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	set := clinic(t, testkit.Brokers(t))
+	set.Workspace = func(context.Context) (*workspace.Snapshot, bool, error) { return nil, false, errors.New("cut off") }
+	d := Examine(t.Context(), set)
+	if bad, _ := d.of(CheckWorkspace); len(bad) != 1 || bad[0].Level != Problem || !strings.Contains(bad[0].Found, "cut off") {
+		t.Errorf("workspace: %+v", bad)
+	}
+	if _, all := d.of(CheckTopics); all == 0 {
+		t.Error("and so topics were not looked at")
+	}
+}
+
+// A group between two generations is looked at again before it is called stuck.
+func TestAGroupThatSettles(t *testing.T) {
+	t.Parallel()
+	set := clinic(t, testkit.Brokers(t))
+	groups, err := lookAtGroups(t.Context(), set.Topics, set.Stages)
+	if err != nil || len(groups) != 2 || groups[0].stage != "router" || !groups[0].settled {
+		t.Errorf("groups %+v, error %v", groups, err)
+	}
+}

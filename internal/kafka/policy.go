@@ -1,0 +1,115 @@
+package kafka
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/anabranch/anabranch/schemas"
+)
+
+const (
+	backlogRetention    = 7 * 24 * time.Hour
+	deadLetterRetention = 30 * 24 * time.Hour
+	// A note that a dead letter was sent again has to outlive the dead letter, which
+	// its broker deletes with the segment it stands in: up to a segment's age late.
+	redrivenFactor = 2
+
+	// The embedded broker reads its whole log into memory when it starts: about
+	// one gigabyte resident per gigabyte of log after a kill. So there the history
+	// of events is bounded in bytes, which the router, a few milliseconds behind
+	// in the same process, does not notice; and a destination's topic and those
+	// of retries in time alone, because a destination that hangs leaves a backlog
+	// there that must not be cut.
+	embeddedRawBytes         = 128 << 20
+	embeddedBacklogRetention = 24 * time.Hour
+)
+
+// The settings of a topic that matter here, by the names that brokers give them.
+const (
+	cleanupPolicy  = "cleanup.policy"
+	retentionMs    = "retention.ms"
+	retentionBytes = "retention.bytes"
+	minInSync      = "min.insync.replicas"
+)
+
+// policy is what a topic is created with.
+type policy struct {
+	partitions int
+	configs    map[string]string
+}
+
+// policyOf knows the policy of each topic from its name (the table "Topics" of
+// DESIGN.md), so that it makes no difference which stage meets a topic first.
+func (c TopicConfig) policyOf(name string) (policy, error) {
+	p, ok := c.known(name)
+	if !ok {
+		return p, fmt.Errorf("create topic %q: expected one of Anabranch's topics", name)
+	}
+	if c.MinInSync > 0 {
+		p.configs[minInSync] = strconv.Itoa(c.MinInSync)
+	}
+	return p, nil
+}
+
+func (c TopicConfig) known(name string) (policy, bool) {
+	_, deliver := schemas.DestinationOf(name)
+	_, retry := schemas.RetryDelayOf(name)
+	switch {
+	case name == schemas.TopicRawEvents:
+		return policy{c.Partitions, c.history()}, true
+	case name == schemas.TopicDeadLetters:
+		return policy{c.Partitions, expire(c.deadLetters())}, true
+	case name == schemas.TopicRedriven:
+		// One partition: each transaction of a redrive writes to it.
+		return policy{1, expire(redrivenFactor * c.deadLetters())}, true
+	case name == schemas.TopicWorkspace:
+		return policy{1, c.keepLast()}, true
+	case deliver:
+		return policy{c.DeliverPartitions, expire(c.backlog(c.DeliverRetention))}, true // 0 is for createAll to fill in
+	case retry:
+		return policy{c.Partitions, expire(c.backlog(c.RetryRetention))}, true
+	default:
+		return policy{}, false
+	}
+}
+
+// expire keeps records for a time, however many they are: a bound in bytes that is
+// the brokers' default would delete events that nobody has been sent yet.
+func expire(after time.Duration) map[string]string {
+	return map[string]string{
+		cleanupPolicy:  "delete",
+		retentionMs:    strconv.FormatInt(after.Milliseconds(), 10),
+		retentionBytes: "-1",
+	}
+}
+
+func (c TopicConfig) history() map[string]string {
+	configs := expire(c.RawRetention)
+	switch {
+	case c.RawBytes > 0:
+		configs[retentionBytes] = strconv.Itoa(c.RawBytes)
+	case c.Embedded:
+		configs[retentionBytes] = strconv.Itoa(embeddedRawBytes)
+	}
+	return configs
+}
+
+func (c TopicConfig) deadLetters() time.Duration {
+	return cmp.Or(c.DeadLettersRetention, deadLetterRetention)
+}
+
+func (c TopicConfig) backlog(set time.Duration) time.Duration {
+	if c.Embedded {
+		return cmp.Or(set, embeddedBacklogRetention)
+	}
+	return cmp.Or(set, backlogRetention)
+}
+
+func (c TopicConfig) keepLast() map[string]string {
+	if c.Embedded {
+		return map[string]string{cleanupPolicy: "delete", retentionMs: "-1", retentionBytes: "-1"}
+	}
+	return map[string]string{cleanupPolicy: "compact"}
+}

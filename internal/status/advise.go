@@ -1,0 +1,218 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/anabranch/anabranch/internal/terminal"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// slow is how long something may wait before it is worth a word: a rebalance after
+// a kill takes eight seconds, and a deployment several of them.
+const slow = 30 * time.Second
+
+// Advise says what is not as it should be in a report, and what to do about it. An
+// event is retried for window.
+func Advise(r *Report, window time.Duration) []Advice {
+	all := []Advice{}
+	add := func(about, problem, do string) { all = append(all, Advice{About: about, Problem: problem, Do: do}) }
+	for i := range r.Stages {
+		adviseStage(&r.Stages[i], add)
+	}
+	if age := r.age(r.Unrouted); age > slow && len(r.Stages) > 0 && len(r.Stages[0].Members) > 0 {
+		add(schemas.TopicRawEvents, fmt.Sprintf("%s to route, the oldest for %s", r.Unrouted.events(), terminal.Brief(age)),
+			"look at the routers' logs; start more of them if they keep up with nothing else to do")
+	}
+	for i := range r.Destinations {
+		r.adviseDestination(&r.Destinations[i], window, add)
+	}
+	r.adviseRetries(add)
+	r.adviseDead(add)
+	if len(r.Incomplete) > 0 {
+		add("this report", fmt.Sprintf("not all could be read of %s: numbers say at least or at most", topics(r.Incomplete)),
+			"/metrics of the stages have the whole numbers")
+	}
+	return all
+}
+
+func (r *Report) age(b Backlog) time.Duration {
+	if b.Oldest == nil {
+		return 0
+	}
+	return r.At.Sub(*b.Oldest)
+}
+
+// events is how many there are, in words.
+func (b Backlog) events() string {
+	text := terminal.Count(b.Events) + " events"
+	if b.Events == 1 {
+		text = "1 event"
+	}
+	if b.Bound == Exact {
+		return text
+	}
+	return string(b.Bound) + " " + text
+}
+
+func adviseStage(s *Stage, add func(about, problem, do string)) {
+	switch {
+	case len(s.Members) == 0:
+		add(s.Name, "no process of this stage runs", fmt.Sprintf("start `anabranch %s`, or `anabranch run`; what arrives meanwhile waits on the brokers", s.Name))
+	case s.State != "Stable":
+		add(s.Name, fmt.Sprintf("its group is rebalancing (%s): nobody works until its members agree", s.State),
+			"look again in 15s; if it lasts, a member comes and goes: look at the logs for restarts")
+	default:
+		for _, m := range s.Members {
+			if len(m.Partitions) == 0 {
+				add(s.Name, fmt.Sprintf("%s on %s has no partitions: there are more processes than partitions to share", cmp.Or(m.Instance, m.ID), m.Host),
+					"stop it, or keep it as a spare")
+			}
+		}
+	}
+}
+
+func (r *Report) adviseDestination(d *Destination, window time.Duration, add func(about, problem, do string)) {
+	waiting := d.Undelivered.Events + d.Retrying.Events
+	switch {
+	case d.State == Removed && waiting > 0:
+		add(d.ID, d.waiting()+" of a destination that is not in the workspace", "they go to dead-letters as destination_removed; `anabranch apply` it again to have them redriven there")
+	case d.State == Disabled && waiting > 0:
+		add(d.ID, d.waiting()+" of a destination that is switched off", "they go to dead-letters as destination_disabled; switch it on, then redrive them")
+	case d.Retrying.Events > 0:
+		add(d.ID, d.waiting()+", "+d.failing(r.At), d.remedy(window))
+	case r.age(d.Undelivered) > slow:
+		add(d.ID, fmt.Sprintf("%s, the oldest for %s, and none has failed", d.waiting(), terminal.Brief(r.age(d.Undelivered))),
+			"more calls come than are delivered: make the endpoint answer faster, raise WEBHOOK_SINK_MAX_IN_FLIGHT, or start more sinks")
+	}
+	if d.Deleted > 0 {
+		add(d.ID, fmt.Sprintf("retention deleted up to %s events before they were delivered", terminal.Count(d.Deleted)),
+			"they are lost to this destination; raise retention.ms of "+schemas.DeliverTopic(d.ID))
+	}
+}
+
+func (d *Destination) waiting() string {
+	b := d.Undelivered
+	b.Events += d.Retrying.Events
+	if b.Bound == Exact {
+		b.Bound = d.Retrying.Bound
+	}
+	verb := " wait"
+	if b.Events == 1 {
+		verb = " waits"
+	}
+	return b.events() + verb
+}
+
+// failing says what events that wait have met with. The detail is our own text, and
+// names neither secrets nor what a receiver said.
+func (d *Destination) failing(now time.Time) string {
+	if len(d.Failures) == 0 {
+		return terminal.Count(d.Withheld) + " of them held back while its endpoints are down"
+	}
+	f := d.Failures[0]
+	text := "failing with " + string(f.Reason)
+	if f.Detail != "" {
+		text += " (" + terminal.Safe(f.Detail) + ")"
+	}
+	if d.FailingSince != nil {
+		text += " since " + moment(*d.FailingSince, now)
+	}
+	return text
+}
+
+// remedy is what to do about a destination that fails, and by when.
+func (d *Destination) remedy(window time.Duration) string {
+	do := "see why its endpoint fails"
+	if len(d.Failures) > 0 {
+		do = remedyOf(d.Failures[0].Reason)
+	}
+	if d.FailingSince == nil {
+		return do
+	}
+	return fmt.Sprintf("%s; they are tried again by themselves until %s, then the first go to dead-letters, from where they can be redriven",
+		do, terminal.Moment(d.FailingSince.Add(window)))
+}
+
+// remedyOf is what helps against a reason to retry or to give up.
+func remedyOf(reason schemas.Reason) string {
+	switch reason {
+	case schemas.ReasonStatus5xx:
+		return "mend the receiver"
+	case schemas.ReasonTimeout:
+		return "have the receiver answer within 5s: take the event in first, work on it afterwards"
+	case schemas.ReasonNetwork:
+		return "see that the receiver runs and that the sink's machine can reach it"
+	case schemas.ReasonTLS, schemas.ReasonSelfSigned:
+		return "give the receiver a certificate that verifies, or name its root in WEBHOOK_SINK_EXTRA_CA_FILE"
+	case schemas.ReasonStatus3xx:
+		return "put the URL it redirects to into the workspace"
+	case schemas.ReasonStatus4xx:
+		return "see in the receiver's log why it refuses them"
+	case schemas.ReasonAddressRefused:
+		return "use a public address, or open its network with WEBHOOK_SINK_ALLOW_NETWORKS"
+	case schemas.ReasonDestinationRemoved, schemas.ReasonDestinationDisabled:
+		return "put the destination into the workspace and switch it on"
+	case schemas.ReasonPlanViolation:
+		return "mend the calls, or the source's tracking plan"
+	case schemas.ReasonRecordTooLarge:
+		return "raise max.message.bytes of the topics"
+	case schemas.ReasonTopicUnavailable:
+		return "allow the router to create the destination's topic"
+	case schemas.ReasonVersionUnknown:
+		return "bring all stages to the release that wrote them"
+	default:
+		return "see what they failed of"
+	}
+}
+
+// moment is a time of day where that says all.
+func moment(t, now time.Time) string {
+	if t.UTC().Truncate(24 * time.Hour).Equal(now.UTC().Truncate(24 * time.Hour)) {
+		return t.UTC().Format("15:04:05Z")
+	}
+	return terminal.Moment(t)
+}
+
+func (r *Report) adviseRetries(add func(about, problem, do string)) {
+	overdue := int64(0)
+	for i := range r.Retries {
+		overdue += r.Retries[i].Overdue
+	}
+	if overdue > 0 {
+		add("retries", Backlog{Events: overdue, Bound: Exact}.events()+" due for more than a minute",
+			"after an outage they come back at a growing pace; if their number does not fall, start more sinks")
+	}
+}
+
+func (r *Report) adviseDead(add func(about, problem, do string)) {
+	for i := range r.DeadLetters.Groups {
+		g := &r.DeadLetters.Groups[i]
+		open := g.Events - g.Redriven
+		if open == 0 {
+			continue
+		}
+		n := Backlog{Events: open, Bound: r.DeadLetters.Bound}
+		about, filter := g.Destination, "--destination "+g.Destination+" "
+		if about == "" {
+			about, filter = schemas.TopicDeadLetters, ""
+		}
+		if g.Reason == "" {
+			add(about, n.events()+" in dead-letters can't be read", "`anabranch dead-letters list` shows what is wrong with them")
+			continue
+		}
+		add(about, fmt.Sprintf("%s given up as %s, the last at %s", n.events(), g.Reason, moment(g.Last, r.At)),
+			fmt.Sprintf("%s; then `anabranch dead-letters redrive %s--reason %s`", remedyOf(g.Reason), filter, g.Reason))
+	}
+}
+
+// topics names some of them.
+func topics(names []string) string {
+	const most = 3
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d topics more", strings.Join(names[:most], ", "), len(names)-most)
+}

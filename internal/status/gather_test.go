@@ -1,0 +1,318 @@
+package status
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/deadletters"
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+const (
+	routerGroup = "anabranch-router"
+	sinkGroup   = "anabranch-webhook-sink"
+)
+
+// basin is a cluster with what a pipeline leaves on it.
+type basin struct {
+	t       testing.TB
+	cluster *testkit.Cluster
+	cl      *kgo.Client
+	set     Settings
+}
+
+func newBasin(tb testing.TB, destinations ...workspace.Destination) *basin {
+	tb.Helper()
+	cluster := testkit.Brokers(tb)
+	cl := cluster.Client(tb)
+	config := kafka.TopicConfig{Partitions: 1, DeliverPartitions: 1, Replication: -1, RawRetention: 48 * time.Hour}
+	return &basin{t: tb, cluster: cluster, cl: cl, set: Settings{
+		Kafka: cluster.Options(), Topics: kafka.NewTopics(cl, config), Brokers: []string{"here:9092"},
+		Workspace: workspace.NewSnapshot(nil, destinations),
+		Router:    routerGroup, Sink: sinkGroup, DeadSince: 24 * time.Hour, Window: 4 * time.Hour,
+	}}
+}
+
+func (b *basin) ensure(topics ...string) {
+	b.t.Helper()
+	if err := b.set.Topics.Ensure(b.t.Context(), topics...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// write creates the topics of records and writes them.
+func (b *basin) write(records ...*kgo.Record) {
+	b.t.Helper()
+	for _, r := range records {
+		b.ensure(r.Topic)
+		r.Timestamp = time.Time{}
+	}
+	if err := b.cl.ProduceSync(b.t.Context(), records...).FirstErr(); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// commit commits an offset of the sink with some metadata.
+func (b *basin) commit(topic string, at int64, metadata string) {
+	b.t.Helper()
+	var offsets kadm.Offsets
+	offsets.Add(kadm.Offset{Topic: topic, At: at, LeaderEpoch: -1, Metadata: metadata})
+	if err := kadm.NewClient(b.cl).CommitAllOffsets(b.t.Context(), sinkGroup, offsets); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *basin) report(lim limits) *Report {
+	b.t.Helper()
+	r, err := gather(b.t.Context(), b.set, lim)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return r
+}
+
+func destination(id string, urls ...string) workspace.Destination {
+	d := workspace.Destination{ID: id, Type: workspace.TypeWebhooks, Name: id, Enabled: true, SharedSecret: "canary-secret"}
+	for _, url := range urls {
+		d.Endpoints = append(d.Endpoints, workspace.Endpoint{URL: url})
+	}
+	return d
+}
+
+func (r *Report) destination(t *testing.T, id string) Destination {
+	t.Helper()
+	for _, d := range r.Destinations {
+		if d.ID == id {
+			return d
+		}
+	}
+	t.Fatalf("no destination %s in %+v", id, r.Destinations)
+	return Destination{}
+}
+
+func (r *Report) advice(about string) string {
+	var lines []string
+	for _, a := range r.Advice {
+		if a.About == about {
+			lines = append(lines, a.Problem+": "+a.Do)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestAnEmptyCluster(t *testing.T) {
+	t.Parallel()
+	b := newBasin(t)
+	r := b.report(usualLimits())
+	want := &Report{
+		At: r.At, Brokers: []string{"here:9092"},
+		Stages:       []Stage{{Name: "router", Group: routerGroup, Members: []Member{}}, {Name: "webhook-sink", Group: sinkGroup, Members: []Member{}}},
+		Unrouted:     Backlog{Bound: Exact},
+		Destinations: []Destination{}, Retries: []Retry{}, Incomplete: []string{},
+		DeadLetters: DeadLetters{Since: r.At.Add(-24 * time.Hour), Bound: Exact, Groups: []DeadGroup{}},
+		Advice:      r.Advice,
+	}
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+	for _, stage := range []string{"router", "webhook-sink"} {
+		if got := r.advice(stage); !strings.Contains(got, "start `anabranch "+stage+"`") {
+			t.Errorf("advice about %s: %q", stage, got)
+		}
+	}
+}
+
+func TestADestinationThatIsDown(t *testing.T) {
+	t.Parallel()
+	url := "http://user:canary-password@crm.test/hook?token=canary-token"
+	b := newBasin(t, destination("crm", url, "http://other.test/"), destination("mail", "http://mail.test/"))
+	began := time.Now().UTC().Truncate(time.Millisecond)
+	waits := func(h schemas.Headers) *kgo.Record {
+		h.Destination, h.Received, h.Reason, h.Detail = "crm", began.Add(-2*time.Hour), schemas.ReasonStatus5xx, "endpoint 1 of 2: endpoint answered 503"
+		h.FirstAttempt = began.Add(-time.Hour)
+		h.Endpoints = []uint64{workspace.Endpoint{URL: url}.Fingerprint()}
+		return record(schemas.RetryTopic(time.Minute), 0, h)
+	}
+	b.write(
+		waits(schemas.Headers{Due: began.Add(time.Minute)}), waits(schemas.Headers{Due: began.Add(-2 * time.Minute), Withheld: 3}),
+		record(schemas.DeliverTopic("crm"), 0, schemas.Headers{Received: began.Add(-time.Minute)}),
+		record(schemas.DeliverTopic("gone"), 0, schemas.Headers{}),
+	)
+	b.ensure(schemas.DeliverTopic("mail"))
+	r := b.report(usualLimits())
+	crm := r.destination(t, "crm")
+	want := Destination{
+		ID: "crm", State: Enabled, Withheld: 1, FailingSince: new(began.Add(-time.Hour)),
+		Undelivered: Backlog{1, Exact, new(began.Add(-time.Minute))}, Retrying: Backlog{2, Exact, new(began.Add(-2 * time.Hour))},
+		Failures:  []Failure{{Reason: schemas.ReasonStatus5xx, Detail: "endpoint 1 of 2: endpoint answered 503", Events: 2}},
+		Endpoints: []Endpoint{{URL: "http://crm.test/hook", Events: 2}},
+	}
+	if diff := cmp.Diff(want, crm, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".due" }, cmp.Ignore())); diff != "" {
+		t.Errorf("crm (-want +got):\n%s", diff)
+	}
+	if mail := r.destination(t, "mail"); mail.Undelivered.Events+mail.Retrying.Events > 0 || r.advice("mail") != "" {
+		t.Errorf("mail %+v: %s", mail, r.advice("mail"))
+	}
+	if gone := r.destination(t, "gone"); gone.State != Removed || gone.Undelivered.Events != 1 {
+		t.Errorf("a destination that was removed is %+v", gone)
+	}
+	if len(r.Retries) != 1 || r.Retries[0].Delay != "1m" || r.Retries[0].Waiting.Events != 2 || r.Retries[0].Overdue != 1 {
+		t.Errorf("retries %+v", r.Retries)
+	}
+	for _, part := range []string{"3 events wait", "failing with status_5xx", "mend the receiver", began.Add(3 * time.Hour).Format("15:04:05Z")} {
+		if got := r.advice("crm"); !strings.Contains(got, part) {
+			t.Errorf("advice %q, want %q in it", got, part)
+		}
+	}
+	var out bytes.Buffer
+	if err := Table(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := JSON(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(out.String(), "canary") {
+		t.Errorf("a secret is shown:\n%s", out.String())
+	}
+}
+
+// The sink commits up to its lowest unfinished record, and says in the metadata
+// what has overtaken that.
+func TestWhatTheSinkHasFinishedDoesNotWait(t *testing.T) {
+	t.Parallel()
+	b := newBasin(t, destination("crm", "http://crm.test/"))
+	topic := schemas.DeliverTopic("crm")
+	b.write(record(topic, 0, schemas.Headers{}), record(topic, 0, schemas.Headers{}), record(topic, 0, schemas.Headers{}), record(topic, 0, schemas.Headers{}))
+	b.commit(topic, 1, "done: 2")
+	b.set.Finished = func(committed int64, metadata string) func(int64, int32) bool {
+		if committed != 1 || metadata != "done: 2" {
+			t.Errorf("asked about %q at %d", metadata, committed)
+		}
+		return func(offset int64, epoch int32) bool { return offset == 2 && epoch >= 0 }
+	}
+	if got := b.report(usualLimits()).destination(t, "crm").Undelivered; got.Events != 2 || got.Bound != Exact {
+		t.Errorf("undelivered %+v, want the records 1 and 3", got)
+	}
+	b.commit(topic, 4, "")
+	if got := b.report(usualLimits()).destination(t, "crm").Undelivered; got.Events != 0 || got.Oldest != nil {
+		t.Errorf("undelivered %+v, want none", got)
+	}
+}
+
+// The markers of transactions have offsets, and nobody waits for them.
+func TestMarkersDoNotWait(t *testing.T) {
+	t.Parallel()
+	b := newBasin(t, destination("crm", "http://crm.test/"))
+	topic := schemas.DeliverTopic("crm")
+	b.ensure(topic)
+	cl := b.cluster.Client(t, kgo.TransactionalID("status"), kgo.DefaultProduceTopic(topic))
+	for _, end := range []kgo.TransactionEndTry{kgo.TryCommit, kgo.TryAbort} {
+		if err := cl.BeginTransaction(); err != nil {
+			t.Fatal(err)
+		}
+		if err := cl.ProduceSync(t.Context(), kgo.StringRecord("{}")).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+		if err := cl.EndTransaction(t.Context(), end); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := b.report(usualLimits()).destination(t, "crm").Undelivered; got.Events != 1 || got.Bound != Exact {
+		t.Errorf("undelivered %+v, want the one event that was committed", got)
+	}
+	b.commit(topic, 1, "")
+	if got := b.report(usualLimits()).destination(t, "crm").Undelivered; got.Events != 0 || got.Bound != Exact {
+		t.Errorf("undelivered %+v, want none", got)
+	}
+}
+
+func TestDeadLettersOfAWhile(t *testing.T) {
+	t.Parallel()
+	b := newBasin(t, destination("crm", "http://crm.test/"))
+	b.ensure(schemas.TopicRedriven)
+	dead := func() *kgo.Record {
+		return record(schemas.TopicDeadLetters, 0, schemas.Headers{Destination: "crm", Reason: schemas.ReasonStatus4xx, Detail: "endpoint answered 410", FailedAt: time.Now()})
+	}
+	b.ensure(schemas.TopicDeadLetters)
+	old := dead()
+	old.Timestamp = time.Now().Add(-48 * time.Hour)
+	if err := b.cl.ProduceSync(t.Context(), old).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	b.write(dead(), dead())
+	last := dead()
+	b.write(last)
+	mark, err := deadletters.Mark(&deadletters.Letter{ID: deadletters.ID{Partition: last.Partition, Offset: last.Offset}, Record: last}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.write(mark)
+	got := b.report(usualLimits())
+	if len(got.DeadLetters.Groups) != 1 || got.DeadLetters.Groups[0].Events != 3 || got.DeadLetters.Groups[0].Redriven != 1 {
+		t.Errorf("dead letters %+v", got.DeadLetters)
+	}
+	if text := got.advice("crm"); !strings.Contains(text, "2 events given up as status_4xx") || !strings.Contains(text, "redrive --destination crm --reason status_4xx") {
+		t.Errorf("advice %q", text)
+	}
+	b.set.DeadSince = 72 * time.Hour
+	if got := b.report(usualLimits()); got.DeadLetters.Groups[0].Events != 4 {
+		t.Errorf("dead letters of three days: %+v", got.DeadLetters)
+	}
+}
+
+// What is too much to be read is said to be.
+func TestTooMuchToRead(t *testing.T) {
+	t.Parallel()
+	b := newBasin(t, destination("crm", "http://crm.test/"))
+	var records []*kgo.Record
+	for range 10 {
+		records = append(records, record(schemas.DeliverTopic("crm"), 0, schemas.Headers{}),
+			record(schemas.RetryTopic(time.Minute), 0, schemas.Headers{Destination: "crm", Due: time.Now()}),
+			record(schemas.TopicDeadLetters, 0, schemas.Headers{Destination: "crm", Reason: schemas.ReasonTLS, FailedAt: time.Now()}))
+	}
+	b.write(records...)
+	r := b.report(limits{perPartition: 3, total: 100, time: 5 * time.Second})
+	crm := r.destination(t, "crm")
+	if crm.Undelivered.Events != 10 || crm.Undelivered.Bound != AtMost || crm.Retrying.Events != 3 || crm.Retrying.Bound != AtLeast {
+		t.Errorf("undelivered %+v, retrying %+v", crm.Undelivered, crm.Retrying)
+	}
+	if w := r.Retries[0].Waiting; w.Events != 10 || w.Bound != AtMost {
+		t.Errorf("waiting %+v", w)
+	}
+	if d := r.DeadLetters; d.Bound != AtLeast || d.Groups[0].Events != 3 {
+		t.Errorf("dead letters %+v", d)
+	}
+	if want := []string{"dead-letters", "deliver.crm", "webhook-retry.1m"}; !cmp.Equal(want, r.Incomplete) || r.advice("this report") == "" {
+		t.Errorf("incomplete %v, want %v and a word about it", r.Incomplete, want)
+	}
+	if r := b.report(limits{perPartition: 100, total: 100}); len(r.Incomplete) != 3 {
+		t.Errorf("without any time %v was left", r.Incomplete)
+	}
+}
+
+func TestWhatRuns(t *testing.T) {
+	t.Parallel()
+	b := newBasin(t, destination("crm", "http://crm.test/"))
+	b.ensure(schemas.DeliverTopic("crm"), schemas.RetryTopic(time.Minute), schemas.TopicRawEvents)
+	b.cluster.Client(t, kgo.ConsumerGroup(sinkGroup), kgo.InstanceID("webhook-sink-0"), kgo.ConsumeTopics(schemas.DeliverTopic("crm"), schemas.RetryTopic(time.Minute)))
+	testkit.Until(t, func() bool {
+		return b.report(usualLimits()).Stages[1].State == "Stable"
+	}, "the sink to join")
+	r := b.report(usualLimits())
+	m := r.Stages[1].Members[0]
+	if m.Instance != "webhook-sink-0" || !cmp.Equal(m.Partitions, map[string]int{"deliver": 1, "webhook-retry": 1}) {
+		t.Errorf("member %+v", m)
+	}
+	if r.advice("webhook-sink") != "" || r.advice("router") == "" {
+		t.Errorf("advice %+v", r.Advice)
+	}
+}

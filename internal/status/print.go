@@ -1,0 +1,210 @@
+package status
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/anabranch/anabranch/internal/terminal"
+)
+
+// JSON prints a report as one object.
+func JSON(w io.Writer, r *Report) error {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	return out.Encode(r)
+}
+
+// Table prints a report for people.
+func Table(w io.Writer, r *Report) error {
+	p := &printer{out: bufio.NewWriter(w), r: r}
+	p.say("brokers %s at %s\n", strings.Join(r.Brokers, ","), terminal.Moment(r.At))
+	p.stages()
+	p.unrouted()
+	p.destinations()
+	p.retries()
+	p.dead()
+	p.advice()
+	return p.out.Flush()
+}
+
+// printer leaves errors to its buffer, which remembers the first one.
+type printer struct {
+	out *bufio.Writer
+	r   *Report
+}
+
+func (p *printer) say(format string, args ...any) { _, _ = fmt.Fprintf(p.out, format, args...) }
+
+// table prints rows behind an empty line.
+func (p *printer) table(rows [][]string) {
+	p.say("\n")
+	t := &terminal.Columns{Out: p.out}
+	for _, row := range rows {
+		_ = t.Row(row...)
+	}
+	_ = t.Flush()
+}
+
+func (p *printer) stages() {
+	rows := [][]string{{"STAGE", "GROUP IS", "INSTANCE", "CLIENT", "HOST", "PARTITIONS"}}
+	for i := range p.r.Stages {
+		s := &p.r.Stages[i]
+		if len(s.Members) == 0 {
+			rows = append(rows, []string{s.Name, cmp.Or(s.State, "not there"), "none runs", "-", "-", "-"})
+		}
+		for _, m := range s.Members {
+			rows = append(rows, []string{
+				s.Name, s.State, terminal.Safe(cmp.Or(m.Instance, m.ID)), terminal.Safe(m.Client), terminal.Safe(m.Host), partitions(m.Partitions),
+			})
+		}
+	}
+	p.table(rows)
+}
+
+// partitions shows how many there are of each kind of topic.
+func partitions(of map[string]int) string {
+	if len(of) == 0 {
+		return "none"
+	}
+	var parts []string
+	for _, kind := range slices.Sorted(maps.Keys(of)) {
+		parts = append(parts, kind+" "+strconv.Itoa(of[kind]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (p *printer) unrouted() {
+	p.say("\nraw-events: %s to route%s\n", number(p.r.Unrouted), p.oldest(p.r.Unrouted, ", the oldest taken in "))
+}
+
+// oldest is the age of the oldest event behind some words, or nothing.
+func (p *printer) oldest(b Backlog, words string) string {
+	if b.Oldest == nil {
+		return ""
+	}
+	return words + terminal.Brief(p.r.age(b)) + " ago"
+}
+
+func (p *printer) age(b Backlog) string {
+	return cmp.Or(strings.TrimSuffix(p.oldest(b, ""), " ago"), "-")
+}
+
+// number shows a count and its bound: "1,204", "<=1,204", ">=1,204".
+func number(b Backlog) string {
+	text := terminal.Count(b.Events)
+	switch b.Bound {
+	case AtMost:
+		return "<=" + text
+	case AtLeast:
+		return ">=" + text
+	default:
+		return text
+	}
+}
+
+func (p *printer) destinations() {
+	if len(p.r.Destinations) == 0 {
+		p.say("\nno destinations: `anabranch apply -f workspace.yaml` puts a workspace in force\n")
+		return
+	}
+	dead := make(map[string]int64)
+	for _, g := range p.r.DeadLetters.Groups {
+		dead[g.Destination] += g.Events
+	}
+	back := terminal.Brief(p.r.At.Sub(p.r.DeadLetters.Since))
+	rows := [][]string{{"DESTINATION", "IS", "UNDELIVERED", "OLDEST", "RETRYING", "OLDEST", "DEAD IN " + back, "FAILS WITH"}}
+	quiet := 0
+	for i := range p.r.Destinations {
+		d := &p.r.Destinations[i]
+		if len(p.r.Destinations) > screenful && d.quiet() && dead[d.ID] == 0 {
+			quiet++
+			continue
+		}
+		rows = append(rows, []string{
+			d.ID, string(d.State), number(d.Undelivered), p.age(d.Undelivered), number(d.Retrying), p.age(d.Retrying),
+			number(Backlog{Events: dead[d.ID], Bound: p.r.DeadLetters.Bound}), failing(d),
+		})
+	}
+	p.table(rows)
+	if quiet > 0 {
+		p.say("%s destinations more, for which nothing waits\n", terminal.Count(int64(quiet)))
+	}
+	for i := range p.r.Destinations {
+		d := &p.r.Destinations[i]
+		for _, e := range d.Endpoints {
+			p.say("  %s: %s retries are for %s\n", d.ID, terminal.Count(e.Events), terminal.Safe(e.URL))
+		}
+	}
+}
+
+// screenful is how many destinations and pieces of advice a person is shown before
+// those without interest are left out.
+const screenful = 40
+
+// quiet reports whether there is nothing to say about a destination.
+func (d *Destination) quiet() bool {
+	return d.State == Enabled && d.Undelivered.Events == 0 && d.Retrying.Events == 0 && d.Deleted == 0
+}
+
+func failing(d *Destination) string {
+	parts := make([]string, 0, len(d.Failures))
+	for _, f := range d.Failures {
+		parts = append(parts, string(f.Reason)+" "+terminal.Count(f.Events))
+	}
+	if len(parts) == 0 && d.Retrying.Events > 0 {
+		return "held back"
+	}
+	return cmp.Or(strings.Join(parts, ", "), "-")
+}
+
+// retries shows the topics on which something waits.
+func (p *printer) retries() {
+	rows := [][]string{{"RETRY IN", "WAITING", "OLDEST", "OVERDUE"}}
+	for i := range p.r.Retries {
+		if q := &p.r.Retries[i]; q.Waiting.Events > 0 {
+			rows = append(rows, []string{q.Delay, number(q.Waiting), p.age(q.Waiting), terminal.Count(q.Overdue)})
+		}
+	}
+	if len(rows) > 1 {
+		p.table(rows)
+	}
+}
+
+func (p *printer) dead() {
+	dead := &p.r.DeadLetters
+	if len(dead.Groups) == 0 {
+		return
+	}
+	rows := [][]string{{"DEAD LETTERS OF", "REASON", "EVENTS", "REDRIVEN", "FIRST", "LAST", "DETAIL OF THE LAST"}}
+	for i := range dead.Groups {
+		g := &dead.Groups[i]
+		rows = append(rows, []string{
+			terminal.Safe(g.Destination), terminal.Safe(string(g.Reason)), number(Backlog{Events: g.Events, Bound: dead.Bound}),
+			terminal.Count(g.Redriven), moment(g.First, p.r.At), moment(g.Last, p.r.At), terminal.Safe(g.Detail),
+		})
+	}
+	p.table(rows)
+}
+
+func (p *printer) advice() {
+	if len(p.r.Advice) == 0 {
+		p.say("\nnothing to do\n")
+		return
+	}
+	p.say("\nWHAT TO DO\n")
+	for i, a := range p.r.Advice {
+		if i == screenful {
+			p.say("  and %s more: --json has all of it\n", terminal.Count(int64(len(p.r.Advice)-screenful)))
+			return
+		}
+		p.say("  %s: %s\n    %s\n", terminal.Safe(a.About), a.Problem, a.Do)
+	}
+}

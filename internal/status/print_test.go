@@ -1,0 +1,138 @@
+package status
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anabranch/anabranch/schemas"
+)
+
+var update = flag.Bool("update", false, "write what is printed to testdata")
+
+// sample is a report with something in each of its parts.
+func sample() *Report {
+	ago := func(d time.Duration) *time.Time { return new(noon.Add(-d)) }
+	r := &Report{
+		At: noon, Brokers: []string{"kafka-1:9092", "kafka-2:9092"},
+		Stages: []Stage{
+			{Name: "router", Group: "anabranch-router", Members: []Member{}},
+			{Name: "webhook-sink", Group: "anabranch-webhook-sink", State: "Stable", Members: []Member{
+				{Instance: "webhook-sink-a", ID: "webhook-sink-a-5b1f", Client: "anabranch", Host: "10.0.0.4", Partitions: map[string]int{"deliver": 12, "webhook-retry": 42}},
+				{ID: "anabranch-7c0d", Client: "anabranch", Host: "10.0.0.5", Partitions: map[string]int{}},
+			}},
+		},
+		Unrouted: Backlog{Events: 1_204, Bound: Exact, Oldest: ago(95 * time.Second)},
+		Destinations: []Destination{
+			{
+				ID: "crm", State: Enabled, Undelivered: Backlog{Events: 17, Bound: AtMost, Oldest: ago(2 * time.Minute)}, Retrying: Backlog{Events: 1_187, Bound: AtLeast, Oldest: ago(118 * time.Minute)},
+				Withheld: 900, FailingSince: ago(118 * time.Minute),
+				Failures:  []Failure{{Reason: schemas.ReasonStatus5xx, Detail: "endpoint answered 503", Events: 1_180}, {Reason: schemas.ReasonTimeout, Detail: "no response within 5s", Events: 7}},
+				Endpoints: []Endpoint{{URL: "https://crm.example.com/hooks/events", Events: 1_187}}, Deleted: 3,
+			},
+			{ID: "mail", State: Enabled, Undelivered: Backlog{Bound: Exact}, Retrying: Backlog{Bound: AtLeast}, Failures: []Failure{}, Endpoints: []Endpoint{}},
+			{ID: "old", State: Removed, Undelivered: Backlog{Events: 1, Bound: Exact, Oldest: ago(time.Second)}, Retrying: Backlog{Bound: Exact}, Failures: []Failure{}, Endpoints: []Endpoint{}},
+		},
+		Retries: []Retry{
+			{Delay: "5s", Waiting: Backlog{Bound: Exact}},
+			{Delay: "8m", Waiting: Backlog{Events: 1_250, Bound: AtMost, Oldest: ago(118 * time.Minute)}, Overdue: 40},
+		},
+		DeadLetters: DeadLetters{Since: noon.Add(-24 * time.Hour), Bound: Exact, Groups: []DeadGroup{
+			{Destination: "mail", Reason: schemas.ReasonStatus4xx, Events: 12, Redriven: 2, First: noon.Add(-20 * time.Hour), Last: noon.Add(-time.Hour), Detail: "endpoint answered \x1b[2J 410"},
+		}},
+		Incomplete: []string{"webhook-retry.8m"},
+	}
+	r.Advice = Advise(r, 4*time.Hour)
+	return r
+}
+
+// golden compares with a file of testdata; -update writes it.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	if err := Table(&out, sample()); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "report.txt", out.Bytes())
+}
+
+// Programs read the names and kinds of the members: to change the file is to break
+// them.
+func TestJSONStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	if err := JSON(&out, sample()); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "report.json", out.Bytes())
+}
+
+func TestTableOfNothing(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	if err := Table(&out, &Report{At: noon, Brokers: []string{"here:9092"}, Unrouted: Backlog{Bound: Exact}}); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "nothing.txt", out.Bytes())
+}
+
+// Of many destinations a person is shown those that matter.
+func TestTableOfMany(t *testing.T) {
+	t.Parallel()
+	r := &Report{At: noon, Unrouted: Backlog{Bound: Exact}, DeadLetters: DeadLetters{Bound: Exact, Groups: []DeadGroup{{Destination: "d7", Events: 1}}}}
+	for i := range 1_000 {
+		r.Destinations = append(r.Destinations, Destination{ID: "d" + strconv.Itoa(i), State: Enabled})
+		r.Advice = append(r.Advice, Advice{About: "a" + strconv.Itoa(i)})
+	}
+	r.Destinations[500].Retrying.Events = 1
+	r.Destinations[600].State = Disabled
+	var out bytes.Buffer
+	if err := Table(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	for part, want := range map[string]bool{"d7 ": true, "d500": true, "d600": true, "d8 ": false, "997 destinations more": true, "a39:": true, "a40:": false, "and 960 more": true} {
+		if strings.Contains(out.String(), part) != want {
+			t.Errorf("%q is in the table: %t, want %t", part, !want, want)
+		}
+	}
+}
+
+func TestWhatCannotBePrinted(t *testing.T) {
+	t.Parallel()
+	closed := errors.New("closed")
+	if err := Table(shut{closed}, sample()); !errors.Is(err, closed) {
+		t.Errorf("Table = %v", err)
+	}
+	if err := JSON(shut{closed}, sample()); !errors.Is(err, closed) {
+		t.Errorf("JSON = %v", err)
+	}
+}
+
+type shut struct{ err error }
+
+func (f shut) Write([]byte) (int, error) { return 0, f.err }

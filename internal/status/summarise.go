@@ -1,0 +1,189 @@
+package status
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// report puts together what the brokers said and what was counted.
+func (l *look) report(t *tally, spans []*span) *Report {
+	t.redriven()
+	left := unread(spans)
+	r := &Report{
+		At: l.now, Brokers: l.Brokers,
+		Stages:     []Stage{stage("router", &l.groups[0]), stage("webhook-sink", &l.groups[1])},
+		Unrouted:   counted(t.unrouted, left[schemas.TopicRawEvents]),
+		Retries:    l.retries(t, left),
+		Incomplete: append([]string{}, slices.Sorted(maps.Keys(left))...), // never null
+		DeadLetters: DeadLetters{
+			Since: l.now.Add(-l.DeadSince), Bound: atLeast(left, schemas.TopicDeadLetters, schemas.TopicRedriven), Groups: deadGroups(t),
+		},
+	}
+	r.Destinations = l.destinations(t, left)
+	r.Advice = Advise(r, l.Window)
+	return r
+}
+
+// unread is how many offsets were not read, by topic; those of which all was read
+// are not in it.
+func unread(spans []*span) map[string]int64 {
+	left := make(map[string]int64)
+	for _, s := range spans {
+		if !s.whole() {
+			left[s.topic] += s.left()
+		}
+	}
+	return left
+}
+
+func counted(c count, left int64) Backlog {
+	b := Backlog{Events: c.events + left, Bound: Exact, Oldest: instant(c.oldest)}
+	if left > 0 {
+		b.Bound = AtMost
+	}
+	return b
+}
+
+func instant(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Millisecond)
+	return &t
+}
+
+// atLeast is the bound of what was counted on topics.
+func atLeast(left map[string]int64, topics ...string) Bound {
+	if slices.ContainsFunc(topics, func(topic string) bool { return left[topic] > 0 }) {
+		return AtLeast
+	}
+	return Exact
+}
+
+func stage(name string, g *kafka.Group) Stage {
+	s := Stage{Name: name, Group: g.Name, State: g.State, Members: []Member{}}
+	for _, m := range g.Members {
+		member := Member{Instance: m.InstanceID, ID: m.ID, Client: m.ClientID, Host: m.Host, Partitions: make(map[string]int)}
+		for topic, partitions := range m.Partitions {
+			member.Partitions[cmp.Or(kind(topic), topic)] += len(partitions)
+		}
+		s.Members = append(s.Members, member)
+	}
+	return s
+}
+
+// retries has a row for each retry topic that exists.
+func (l *look) retries(t *tally, left map[string]int64) []Retry {
+	var delays []time.Duration
+	for topic := range l.sink {
+		if delay, retry := schemas.RetryDelayOf(topic); retry {
+			delays = append(delays, delay)
+		}
+	}
+	slices.Sort(delays)
+	rows := make([]Retry, 0, len(delays))
+	for _, delay := range delays {
+		topic := schemas.RetryTopic(delay)
+		waiting := t.retries[delay]
+		if waiting == nil {
+			waiting = new(retryTally)
+		}
+		rows = append(rows, Retry{
+			Delay: strings.TrimPrefix(topic, retryKind+"."), Waiting: counted(waiting.waiting, left[topic]), Overdue: waiting.overdue,
+		})
+	}
+	return rows
+}
+
+// destinations has a row for each destination of the workspace, and for those that
+// were removed while something waits for them.
+func (l *look) destinations(t *tally, left map[string]int64) []Destination {
+	ids := make(map[string]bool)
+	for _, d := range l.Workspace.Destinations() {
+		ids[d.ID] = true
+	}
+	for id := range t.destinations {
+		ids[id] = true
+	}
+	for topic := range left {
+		if id, deliver := schemas.DestinationOf(topic); deliver {
+			ids[id] = true
+		}
+	}
+	retryBound := Exact
+	for topic := range left {
+		if kind(topic) == retryKind {
+			retryBound = AtLeast
+		}
+	}
+	rows := make([]Destination, 0, len(ids))
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		d := t.destination(id)
+		row := Destination{
+			ID: id, State: l.state(id), Withheld: d.withheld, Failures: failures(d), Endpoints: l.endpoints(id, d),
+			Undelivered:  counted(d.undelivered, left[schemas.DeliverTopic(id)]),
+			Retrying:     Backlog{Events: d.retrying.events, Bound: retryBound, Oldest: instant(d.retrying.oldest)},
+			FailingSince: instant(d.failingSince),
+		}
+		for _, p := range l.sink[schemas.DeliverTopic(id)] {
+			row.Deleted += p.Deleted
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func (l *look) state(id string) State {
+	switch d, known := l.Workspace.Destination(id); {
+	case !known:
+		return Removed
+	case d.Enabled:
+		return Enabled
+	default:
+		return Disabled
+	}
+}
+
+func failures(d *destinationTally) []Failure {
+	all := make([]Failure, 0, len(d.failures))
+	for _, f := range d.failures {
+		all = append(all, *f)
+	}
+	slices.SortFunc(all, func(a, b Failure) int {
+		return cmp.Or(-cmp.Compare(a.Events, b.Events), cmp.Compare(a.Reason, b.Reason))
+	})
+	return all
+}
+
+// endpoints names those for which events wait. A fingerprint that fits none is that
+// of an endpoint that was removed, and such an event goes to the others.
+func (l *look) endpoints(id string, d *destinationTally) []Endpoint {
+	all := []Endpoint{}
+	dest, known := l.Workspace.Destination(id)
+	if !known {
+		return all
+	}
+	for _, e := range dest.Endpoints {
+		if n := d.everywhere + d.endpoints[e.Fingerprint()]; n > 0 {
+			all = append(all, Endpoint{URL: e.SafeURL(), Events: n})
+		}
+	}
+	return all
+}
+
+func deadGroups(t *tally) []DeadGroup {
+	all := make([]DeadGroup, 0, len(t.dead))
+	for _, g := range t.dead {
+		all = append(all, *g)
+	}
+	slices.SortFunc(all, func(a, b DeadGroup) int {
+		return cmp.Or(cmp.Compare(a.Destination, b.Destination), cmp.Compare(a.Reason, b.Reason))
+	})
+	return all
+}

@@ -1,0 +1,178 @@
+package router
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka"
+)
+
+// backlog is what is not routed on the partitions of this process. The loop tells
+// what it polls and commits, and a look at the brokers where partitions end, which
+// polls do not tell while they fail. It may be used by many goroutines.
+type backlog struct {
+	lag, oldest *prometheus.Desc
+
+	mu    sync.Mutex
+	parts map[int32]*stretch
+}
+
+// stretch is one partition, for as long as it is ours.
+type stretch struct {
+	known     bool
+	next, end int64     // behind what was routed, and of the partition
+	held      time.Time // when the first event was taken that was polled and is not routed; zero: none
+	last      time.Time // when the last event was taken that was routed
+	behind    time.Time // since when something is known to be unrouted; zero: nothing is
+}
+
+func newBacklog(reg prometheus.Registerer) *backlog {
+	b := &backlog{
+		parts: make(map[int32]*stretch),
+		lag: prometheus.NewDesc("anabranch_router_lag_records",
+			"Events on raw-events that are not routed, on the partitions of this process. Of those not read yet the markers of transactions are counted too.", nil, nil),
+		oldest: prometheus.NewDesc("anabranch_router_oldest_unrouted_seconds",
+			"How long ago ingest took the first event that is not routed, on the partitions of this process; 0 when there is none.", nil, nil),
+	}
+	reg.MustRegister(b)
+	return b
+}
+
+func (b *backlog) assign(partitions []int32) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, num := range partitions {
+		b.parts[num] = new(stretch)
+	}
+}
+
+func (b *backlog) forget(partitions []int32) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, num := range partitions {
+		delete(b.parts, num)
+	}
+}
+
+// polled notes records that are being routed. They come again if their transaction
+// is aborted.
+func (b *backlog) polled(fetches kgo.Fetches) { b.each(fetches, (*stretch).polled) }
+
+// routed notes that the transaction of such records has committed.
+func (b *backlog) routed(fetches kgo.Fetches) { b.each(fetches, (*stretch).routed) }
+
+func (b *backlog) each(fetches kgo.Fetches, note func(*stretch, *kgo.FetchPartition, time.Time)) {
+	now := time.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
+		if s := b.parts[p.Partition]; s != nil && len(p.Records) > 0 {
+			note(s, &p.FetchPartition, now)
+		}
+	})
+}
+
+func (s *stretch) polled(p *kgo.FetchPartition, now time.Time) {
+	first := p.Records[0]
+	if !s.known {
+		s.known, s.next = true, first.Offset
+	}
+	s.end, s.held = max(s.end, p.LastStableOffset, p.Records[len(p.Records)-1].Offset+1), first.Timestamp
+	s.catchUp(now)
+}
+
+func (s *stretch) routed(p *kgo.FetchPartition, now time.Time) {
+	last := p.Records[len(p.Records)-1]
+	s.next, s.last, s.held = last.Offset+1, last.Timestamp, time.Time{}
+	s.catchUp(now)
+}
+
+// look notes how far the group has come on the partitions that are ours, and where
+// these end.
+func (b *backlog) look(lags map[int32]kafka.Lag) {
+	now := time.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for num, lag := range lags {
+		s := b.parts[num]
+		if s == nil {
+			continue
+		}
+		// What was routed since is known better here.
+		s.known, s.next, s.end = true, max(s.next, lag.Committed), lag.End
+		s.catchUp(now)
+	}
+}
+
+func (s *stretch) catchUp(now time.Time) {
+	switch {
+	case s.end <= s.next:
+		s.behind = time.Time{}
+	case s.behind.IsZero():
+		s.behind = now
+	}
+	if !s.held.IsZero() && s.held.Before(s.behind) {
+		s.behind = s.held
+	}
+}
+
+// age is how long ago the first event was taken that is not routed. While none was
+// polled it is as old as the backlog, or as the last that was routed, whichever is
+// younger: events stand in the order in which they were taken.
+func (s *stretch) age(now time.Time) time.Duration {
+	switch {
+	case !s.held.IsZero():
+		return now.Sub(s.held)
+	case s.end <= s.next:
+		return 0
+	case s.last.After(s.behind):
+		return now.Sub(s.last)
+	default:
+		return now.Sub(s.behind)
+	}
+}
+
+// Describe implements [prometheus.Collector].
+func (b *backlog) Describe(ch chan<- *prometheus.Desc) { ch <- b.lag; ch <- b.oldest }
+
+// Collect implements [prometheus.Collector].
+func (b *backlog) Collect(ch chan<- prometheus.Metric) {
+	records, age := b.sum(time.Now())
+	ch <- prometheus.MustNewConstMetric(b.lag, prometheus.GaugeValue, float64(records))
+	ch <- prometheus.MustNewConstMetric(b.oldest, prometheus.GaugeValue, age.Seconds())
+}
+
+func (b *backlog) sum(now time.Time) (records int64, age time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.parts {
+		records += max(s.end-s.next, 0)
+		age = max(age, s.age(now))
+	}
+	return records, age
+}
+
+const (
+	lookEvery = 10 * time.Second
+	lookTime  = 5 * time.Second
+)
+
+// look keeps the backlog known while polls tell nothing, until ctx ends. Nothing
+// waits for it.
+func (r *Router) look(ctx context.Context) {
+	pause(ctx, time.Second)
+	for ; ctx.Err() == nil; pause(ctx, lookEvery) {
+		timed, cancel := context.WithTimeout(ctx, lookTime)
+		lags, err := r.set.Topics.Lag(timed, Group, r.source)
+		cancel()
+		if err != nil {
+			r.log.Debug("look at the end of raw-events failed, the lag is that of the last one", "error", err)
+			continue
+		}
+		r.backlog.look(lags[r.source])
+	}
+}

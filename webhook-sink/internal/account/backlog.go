@@ -1,0 +1,126 @@
+package account
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
+	"github.com/anabranch/anabranch/webhook-sink/internal/breaker"
+	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
+)
+
+// Views are what is counted only when somebody asks.
+type Views struct {
+	Backlogs func() []dispatch.Backlog // of the partitions that are ours
+	Breakers func() attempt.Breakers
+}
+
+// gathered are the series that are made anew for each scrape, so those of partitions
+// that have left are gone with them.
+type gathered struct {
+	lag, oldest, waiting, oldestRetry, breakers *prometheus.Desc
+}
+
+func newGathered() gathered {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("anabranch_webhook_sink_"+name, help, labels, nil)
+	}
+	return gathered{
+		lag: desc("lag_records",
+			"Events on the destination's own topic that are not finished, on the partitions of this process. Of those not fetched yet the markers of the router's transactions are counted too.", "destination"),
+		oldest: desc("oldest_undelivered_seconds",
+			"How long ago ingest took the first event on the destination's own topic that is not finished, on the partitions of this process; 0 when there is none. Events that wait for another attempt are on the retry topics.", "destination"),
+		waiting: desc("retries_waiting",
+			"Events on the retry topic of a delay that are not finished, on the partitions of this process.", "delay"),
+		oldestRetry: desc("oldest_retry_seconds",
+			"How long the first event on the retry topic of a delay that is not finished has been there, on the partitions of this process; 0 when there is none. It is one and a half delays at most while retries are on time.", "delay"),
+		breakers: desc("breakers",
+			"Endpoints that were tried since the start, by the state of their breaker: closed (attempts are made), open (none is made), probing (one is under way).", "state"),
+	}
+}
+
+// backlog is the sum of some partitions'.
+type backlog struct {
+	records int64
+	oldest  time.Time
+}
+
+func (b *backlog) add(other dispatch.Backlog) {
+	b.records += other.Records
+	if b.oldest.IsZero() || !other.Oldest.IsZero() && other.Oldest.Before(b.oldest) {
+		b.oldest = other.Oldest
+	}
+}
+
+func (b *backlog) age(now time.Time) float64 {
+	if b.oldest.IsZero() {
+		return 0
+	}
+	return max(now.Sub(b.oldest).Seconds(), 0) // the clock of ingest may be ahead
+}
+
+// sum adds up backlogs by the label of their destination, and those of retry
+// topics by delay. Destinations without a backlog are in it.
+func (a *Account) sum(all []dispatch.Backlog) (firsts, retries map[string]*backlog) {
+	firsts, retries = make(map[string]*backlog), make(map[string]*backlog)
+	a.following.Lock()
+	for label := range a.tallies {
+		firsts[label] = new(backlog)
+	}
+	a.following.Unlock()
+	for i := range all {
+		into, label := firsts, a.of(all[i].Destination).label
+		if all[i].Destination == "" {
+			_, delay, _ := strings.Cut(all[i].Topic, ".")
+			into, label = retries, delay
+		}
+		if into[label] == nil {
+			into[label] = new(backlog)
+		}
+		into[label].add(all[i])
+	}
+	return firsts, retries
+}
+
+// Watch has the series show what v sees. A session takes the place of the one
+// before.
+func (a *Account) Watch(v Views) { a.views.Store(&v) }
+
+// Describe implements [prometheus.Collector].
+func (a *Account) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{a.lag, a.oldest, a.waiting, a.oldestRetry, a.breakers} {
+		ch <- d
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (a *Account) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(desc *prometheus.Desc, value float64, label string) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, label)
+	}
+	v := cmp.Or(a.views.Load(), new(Views))
+	var all []dispatch.Backlog
+	if v.Backlogs != nil {
+		all = v.Backlogs()
+	}
+	now := time.Now()
+	firsts, retries := a.sum(all)
+	for label, b := range firsts {
+		gauge(a.lag, float64(b.records), label)
+		gauge(a.oldest, b.age(now), label)
+	}
+	for delay, b := range retries {
+		gauge(a.waiting, float64(b.records), delay)
+		gauge(a.oldestRetry, b.age(now), delay)
+	}
+	var breakers attempt.Breakers
+	if v.Breakers != nil {
+		breakers = v.Breakers()
+	}
+	for state, count := range breakers {
+		gauge(a.breakers, float64(count), breaker.State(state).String())
+	}
+}
