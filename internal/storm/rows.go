@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/anabranch/anabranch/internal/storm/clientfaults"
+	"github.com/anabranch/anabranch/internal/storm/fleetfaults"
 	"github.com/anabranch/anabranch/internal/storm/lab"
 	"github.com/anabranch/anabranch/internal/storm/receiverfaults"
 	"github.com/anabranch/anabranch/internal/storm/stagefaults"
@@ -25,6 +26,12 @@ func rows() []lab.Row {
 		{Name: "brokers-away", About: "brokers silent or killed under calls: 503 in time, accepted again in time, memory bounded", Holds: true, Run: clientfaults.BrokersAway},
 		{Name: "hostile-clients", About: "slow and malicious clients: others keep their latency, memory is bounded", Run: clientfaults.HostileClients},
 		{Name: "new-destinations", About: "destinations added under load start within three seconds, with no gap for others", Short: true, Run: stagefaults.NewDestinations},
+		{Name: "scale-6", About: "1, 2 and 4 routers and sinks on 6 partitions: an event costs the same", Run: fleetfaults.Scale(6)},
+		{Name: "scale-12", About: "the same on 12 partitions", Run: fleetfaults.Scale(12)},
+		{Name: "scale-24", About: "the same on 24 partitions", Run: fleetfaults.Scale(24)},
+		{Name: "static", About: "routers and sinks restarted under names that they keep: no partition moves", Kafka: true, Run: fleetfaults.Static},
+		{Name: "come-and-go", About: "routers and sinks joining and leaving: nothing lost, nothing doubled, taken over at once", Run: fleetfaults.ComeAndGo},
+		{Name: "upgrade", About: "each process replaced by one of the new version and back, under a client: nothing lost, nothing dead", Upgrade: true, Run: fleetfaults.Upgrade},
 		{Name: "hang-10-of-50", About: "ten of fifty destinations hang: the others keep their latency", Run: receiverfaults.Hang10of50},
 		{Name: "dead-200-of-1000", About: "two hundred of a thousand destinations dead: the others keep their latency, memory is bounded", Run: receiverfaults.Dead200of1000},
 		{Name: "hostile-64", About: "64 misbehaving receivers: memory, descriptors and goroutines are bounded", Run: receiverfaults.Hostile64},

@@ -18,6 +18,7 @@ type Bench struct {
 	Seed      uint64 // of the fault plan
 	Brokers   string // addresses of brokers that somebody else started; empty: one of our own for each row
 	BrokerPID string // path of a file with the process id of those; empty when they can't be held up
+	Old       string // path of a binary of the version before; empty: none
 	SDKs      string // path of the cache in which "make sdk-test" installs SDKs; empty: without them
 }
 
@@ -26,7 +27,9 @@ type Row struct {
 	Name, About string
 	Short       bool // has a place in the short form
 	Embedded    bool // is about the embedded broker alone
+	Kafka       bool // is about what a real Kafka does
 	Holds       bool // holds the broker up
+	Upgrade     bool // takes a binary of the version before
 	Run         func(context.Context, *Lab) (*report.Result, error)
 }
 
@@ -35,8 +38,12 @@ func (b *Bench) Missing(r Row) string {
 	switch {
 	case r.Embedded && b.foreign():
 		return "the embedded broker"
+	case r.Kafka && !b.foreign():
+		return "a real Kafka"
 	case r.Holds && b.foreign() && b.BrokerPID == "":
 		return "-broker-pid"
+	case r.Upgrade && b.Old == "":
+		return "-old"
 	default:
 		return ""
 	}

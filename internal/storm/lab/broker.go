@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/anabranch/anabranch/internal/broker"
 	"github.com/anabranch/anabranch/internal/service"
@@ -53,10 +54,11 @@ func startBroker(ctx context.Context, dir string) (*child.Process, string, error
 	return p, addr, p.Listening(ctx, addr)
 }
 
-// A Holder is a broker that can be stopped in its tracks.
+// A Holder is a broker that can be stopped in its tracks, and looked at.
 type Holder interface {
 	Hold() error
 	Release() error
+	CPU() (time.Duration, error)
 }
 
 // foreignBroker is a broker that somebody else started, known by its process id.
@@ -73,6 +75,9 @@ func findForeign(pidFile string) (foreignBroker, error) {
 	}
 	return foreignBroker(pid), nil
 }
+
+// CPU implements Holder.
+func (f foreignBroker) CPU() (time.Duration, error) { return child.CPU(int(f)) }
 
 // Hold implements Holder.
 func (f foreignBroker) Hold() error { return syscall.Kill(int(f), syscall.SIGSTOP) }

@@ -72,7 +72,7 @@ func (l *Lab) Receivers(ctx context.Context, n int) ([]*receiver.Receiver, error
 func (l *Lab) Receiver(ctx context.Context, b *books.Books) (*receiver.Receiver, error) {
 	r, err := receiver.New(ctx, b)
 	if err == nil {
-		l.onClose(r.Down)
+		l.OnClose(r.Down)
 	}
 	return r, err
 }
@@ -81,7 +81,7 @@ func (l *Lab) Receiver(ctx context.Context, b *books.Books) (*receiver.Receiver,
 func (l *Lab) Hostile(ctx context.Context, kind receiver.Misbehaviour) (*receiver.Hostile, error) {
 	h, err := receiver.NewHostile(ctx, kind)
 	if err == nil {
-		l.onClose(h.Close)
+		l.OnClose(h.Close)
 	}
 	return h, err
 }

@@ -11,14 +11,12 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/storm/books"
 	"github.com/anabranch/anabranch/internal/storm/child"
 	"github.com/anabranch/anabranch/internal/storm/load"
 	"github.com/anabranch/anabranch/internal/workspace"
-	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -53,6 +51,7 @@ type Lab struct {
 	bench     *Bench
 	row       string
 	topics    *kafka.Topics
+	counts    []string // of partitions, as settings of the stages
 	workspace []workspace.Destination
 	processes []*child.Process
 	cleanup   []func(context.Context)
@@ -61,6 +60,9 @@ type Lab struct {
 	exited      string // which process took that, and when
 	hiccups     hiccups
 }
+
+// Old is the path of a binary of the version before.
+func (l *Lab) Old() string { return l.bench.Old }
 
 // SDKs is the path of the cache of SDKs that are to take part; empty: none.
 func (l *Lab) SDKs() string { return l.bench.SDKs }
@@ -80,13 +82,25 @@ func (l *Lab) close(ctx context.Context) {
 	}
 }
 
-// onClose has something done when the row is over.
-func (l *Lab) onClose(do func()) {
+// OnClose has something done when the row is over.
+func (l *Lab) OnClose(do func()) {
 	l.cleanup = append(l.cleanup, func(context.Context) { do() })
 }
 
+// usualPartitions is the product's default, which most rows leave as it is.
+const usualPartitions = 6
+
 // Open gives the lab its broker. Destinations' topics get so many partitions.
 func (l *Lab) Open(ctx context.Context, partitions int) error {
+	return l.open(ctx, usualPartitions, partitions)
+}
+
+// OpenWide is Open, but every topic gets so many partitions.
+func (l *Lab) OpenWide(ctx context.Context, partitions int) error {
+	return l.open(ctx, partitions, partitions)
+}
+
+func (l *Lab) open(ctx context.Context, common, deliver int) error {
 	if err := l.findBroker(ctx); err != nil {
 		return err
 	}
@@ -99,13 +113,14 @@ func (l *Lab) Open(ctx context.Context, partitions int) error {
 	if err != nil {
 		return err
 	}
-	l.onClose(cl.Close)
+	l.OnClose(cl.Close)
 	l.Writer = &load.Writer{Client: cl, Books: l.Books, Source: Source}
 	l.topics = kafka.NewTopics(cl, kafka.TopicConfig{
-		Partitions: 6, DeliverPartitions: partitions, Replication: -1, RawRetention: time.Hour, Embedded: !l.bench.foreign(),
+		Partitions: common, DeliverPartitions: deliver, Replication: -1, RawRetention: time.Hour, Embedded: !l.bench.foreign(),
 	})
+	l.counts = []string{fmt.Sprintf("TOPIC_PARTITIONS=%d", common), fmt.Sprintf("DELIVER_TOPIC_PARTITIONS=%d", deliver)}
 	if l.bench.foreign() {
-		l.cleanup = append(l.cleanup, func(ctx context.Context) { l.deleteTopics(ctx, cl) })
+		l.tidy(ctx, cl, common != usualPartitions)
 	}
 	return l.topics.Ensure(ctx, schemas.TopicRawEvents, schemas.TopicDeadLetters)
 }
@@ -129,24 +144,6 @@ func (l *Lab) findBroker(ctx context.Context) error {
 	return err
 }
 
-// deleteTopics takes the row's destinations off a broker that lives on: their
-// partitions would weigh on the rows that follow.
-func (l *Lab) deleteTopics(ctx context.Context, cl *kgo.Client) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	req := kmsg.NewPtrDeleteTopicsRequest()
-	req.TimeoutMillis = 15_000
-	for _, d := range l.workspace {
-		topic := kmsg.NewDeleteTopicsRequestTopic()
-		topic.Topic = new(schemas.DeliverTopic(d.ID))
-		req.Topics = append(req.Topics, topic)
-		req.TopicNames = append(req.TopicNames, schemas.DeliverTopic(d.ID))
-	}
-	if _, err := req.RequestWith(ctx, cl); err != nil {
-		fmt.Printf("%s: topics were left behind: %v\n", l.row, err)
-	}
-}
-
 // Destination adds a destination to the workspace, not yet in force, and returns
 // the stream of its events. Its name is the row's own, so that a broker can serve
 // run after run.
@@ -165,16 +162,6 @@ func (l *Lab) Destination(name string, keys int, urls ...string) *load.Stream {
 // ID is the id of a destination of that name.
 func (l *Lab) ID(name string) string { return fmt.Sprintf("s%d-%s-%s", l.bench.Seed, l.row, name) }
 
-// Apply puts the workspace in force.
-func (l *Lab) Apply(ctx context.Context) error {
-	publisher := wstopic.Publisher{Kafka: l.Kafka, Ensure: l.topics.Ensure}
-	_, err := publisher.Apply(ctx, workspace.NewSnapshot(
-		[]workspace.Source{{ID: Source, Name: "Storm", WriteKeyHash: workspace.HashWriteKey(WriteKey), Enabled: true}},
-		slices.Clone(l.workspace),
-	))
-	return err
-}
-
 // Stage makes a process of one stage, not yet started.
 func (l *Lab) Stage(target string, n int, env ...string) (*child.Process, error) {
 	admin, err := child.FreeAddr()
@@ -184,10 +171,7 @@ func (l *Lab) Stage(target string, n int, env ...string) (*child.Process, error)
 	name := fmt.Sprintf("%s-%d", target, n)
 	p := &child.Process{
 		Name: name, Path: l.bench.Binary, Args: []string{target}, Admin: admin, Log: filepath.Join(l.Dir, name+".log"),
-		Env: append([]string{
-			"KAFKA_BROKERS=" + l.Brokers, "INSTANCE_ID=storm-" + name,
-			"WEBHOOK_SINK_ALLOW_NETWORKS=127.0.0.0/8", "WEBHOOK_SINK_RETRY_DELAYS=" + retryDelays,
-		}, env...),
+		Env: slices.Concat(l.settings(), []string{"INSTANCE_ID=storm-" + name}, env),
 	}
 	l.processes = append(l.processes, p)
 	return p, nil

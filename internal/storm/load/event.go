@@ -26,6 +26,7 @@ func user(s books.Stamp) string { return "u" + strconv.Itoa(s.Key) }
 type counter struct {
 	run, producer string
 	keys          int
+	among         []int // the users, instead of so many
 
 	mu   sync.Mutex
 	next int
@@ -34,7 +35,14 @@ type counter struct {
 func (c *counter) stamp(now time.Time) books.Stamp {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := books.Stamp{Run: c.run, Producer: c.producer, Key: c.next % c.keys, Sequence: c.next, At: now}
+	s := books.Stamp{Run: c.run, Producer: c.producer, Key: c.key(), Sequence: c.next, At: now}
 	c.next++
 	return s
+}
+
+func (c *counter) key() int {
+	if len(c.among) > 0 {
+		return c.among[c.next%len(c.among)]
+	}
+	return c.next % c.keys
 }

@@ -9,12 +9,22 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/storm/books"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // ReadTopic calls seen with the stamp of every committed record of a topic, until
 // nothing has come for a second. Records that the bench did not make are passed
 // over.
 func ReadTopic(ctx context.Context, opts []kgo.Opt, topic string, seen func(books.Stamp)) error {
+	return ReadHeaders(ctx, opts, topic, func(h schemas.Headers) {
+		if s, err := books.ParseStamp(h.MessageID); err == nil {
+			seen(s)
+		}
+	})
+}
+
+// ReadHeaders is ReadTopic for what can be read of the headers of any record.
+func ReadHeaders(ctx context.Context, opts []kgo.Opt, topic string, seen func(schemas.Headers)) error {
 	cl, err := kgo.NewClient(slices.Concat(opts, []kgo.Opt{kgo.ConsumeTopics(topic), kgo.FetchIsolationLevel(kgo.ReadCommitted())})...)
 	if err != nil {
 		return err
@@ -32,13 +42,8 @@ func ReadTopic(ctx context.Context, opts []kgo.Opt, topic string, seen func(book
 			return err
 		}
 		fetches.EachRecord(func(r *kgo.Record) {
-			h, err := kafka.HeadersOf(r)
-			if err != nil {
-				return
-			}
-			if s, err := books.ParseStamp(h.MessageID); err == nil {
-				seen(s)
-			}
+			h, _ := kafka.HeadersOf(r) // of a dead letter some may be what it died of
+			seen(h)
 		})
 	}
 }

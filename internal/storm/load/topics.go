@@ -23,6 +23,27 @@ func NewStream(run, producer, topic string, keys int) *Stream {
 	return &Stream{topic: topic, counter: counter{run: run, producer: producer, keys: keys}}
 }
 
+// PartitionStreams returns a stream for each partition of a topic, whose so many
+// users all have their events there: what happens to a partition is then seen in
+// the books of its stream. Topics with as many partitions agree on who is where.
+func PartitionStreams(run, producer, topic string, partitions, keys int) []*Stream {
+	all := make([]*Stream, partitions)
+	for i := range all {
+		all[i] = &Stream{topic: topic, counter: counter{run: run, producer: fmt.Sprintf("%s-p%d", producer, i)}}
+	}
+	place := kgo.StickyKeyPartitioner(nil).ForTopic(topic)
+	for key, short := 0, partitions; short > 0; key++ {
+		in := &all[place.Partition(&kgo.Record{Key: []byte(user(books.Stamp{Key: key}))}, partitions)].counter
+		if len(in.among) == keys {
+			continue
+		}
+		if in.among = append(in.among, key); len(in.among) == keys {
+			short--
+		}
+	}
+	return all
+}
+
 // Producer is the name under which the books keep its events.
 func (s *Stream) Producer() string { return s.counter.producer }
 

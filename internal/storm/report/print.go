@@ -25,6 +25,11 @@ func Print(w io.Writer, r *Result) error {
 	for _, broken := range r.Broken {
 		fmt.Fprintf(&out, "%s: BROKEN: %s\n", r.Row, broken)
 	}
+	if r.Table != nil {
+		if err := r.Table.text(&out); err != nil {
+			return err
+		}
+	}
 	_, err := io.WriteString(w, out.String())
 	return err
 }
@@ -83,6 +88,12 @@ func Markdown(w io.Writer, o Origin, results []*Result) error {
 		fmt.Fprintf(&out, "| %s | %d %s | %d | %d | %d | %d | %d | %s | %s | %s | %s |\n",
 			r.Row, r.Faults.Injected, r.Faults.What, r.Sent, r.Lost, r.Dead, r.Doubled, r.Inverted,
 			cell(r.Before), cell(r.During), cell(r.After), strings.Join(figures, "; "))
+	}
+	for _, r := range results {
+		if r.Table != nil {
+			fmt.Fprintf(&out, "\n`%s`:\n", r.Row)
+			r.Table.markdown(&out)
+		}
 	}
 	_, err := io.WriteString(w, out.String())
 	return err

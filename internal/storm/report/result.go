@@ -16,6 +16,8 @@ type Result struct {
 	Before, During, After books.Phase
 	// Notes are figures of this row alone.
 	Notes []string
+	// Table is what a row compares with itself; nil for most.
+	Table *Table
 	// Broken are the bounds that did not hold; a row has failed when there is one.
 	Broken []string
 }

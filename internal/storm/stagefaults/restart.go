@@ -56,44 +56,6 @@ func restart(ctx context.Context, l *lab.Lab, p *child.Process) error {
 	return p.Ready(ctx)
 }
 
-// step of a plan: a member that is away joins, one that is there leaves.
-type step struct {
-	member int
-	joins  bool
-}
-
-// String is +3 for a member that joins, -3 for one that leaves.
-func (s step) String() string {
-	if s.joins {
-		return fmt.Sprintf("+%d", s.member)
-	}
-	return fmt.Sprintf("-%d", s.member)
-}
-
-// crowd makes a plan for members of which the first few are there at the start.
-// At least one stays: a group of nobody delivers nothing.
-func crowd(intn func(int) int, members, present, steps int) []step {
-	there := make([]bool, members)
-	for i := range present {
-		there[i] = true
-	}
-	plan := make([]step, 0, steps)
-	for len(plan) < steps {
-		m := intn(members)
-		if there[m] && present == 1 {
-			continue
-		}
-		there[m] = !there[m]
-		if there[m] {
-			present++
-		} else {
-			present--
-		}
-		plan = append(plan, step{member: m, joins: there[m]})
-	}
-	return plan
-}
-
 // JoinLeave has twelve members come and go while receivers take their time, so
 // that every rebalance finds attempts in flight.
 func JoinLeave(ctx context.Context, l *lab.Lab) (*report.Result, error) {
@@ -114,14 +76,14 @@ func JoinLeave(ctx context.Context, l *lab.Lab) (*report.Result, error) {
 		all = append(all, p)
 	}
 	r := &report.Result{Faults: report.Faults{What: "joins and leaves", Claimed: steps}}
-	plan, when := crowd(l.Rand.IntN, members, present, steps), l.Moments(steps, duration)
+	plan, when := lab.Crowd(l.Rand.IntN, members, present, steps), l.Moments(steps, duration)
 	l.Announce("members joining and leaving %s at %v", strings.Trim(fmt.Sprint(plan), "[]"), lab.Legible(when))
 	there := f.Sinks
 	err = l.Under(ctx, rate, f.Streams, func() error {
 		return lab.At(ctx, when, duration, func(i int) error {
-			p := all[plan[i].member]
+			p := all[plan[i].Member]
 			r.Faults.Injected++
-			if plan[i].joins {
+			if plan[i].Joins {
 				there = append(there, p)
 				return p.Start()
 			}
