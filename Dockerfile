@@ -1,8 +1,9 @@
 # One image for every stage and command: a static binary, the roots of TLS, and
 # nothing else. There is no shell; `anabranch healthcheck` is what probes run.
 #
-# GO_IMAGE may name a mirror's copy. It needs the Go that go.mod names, a shell and
-# the roots. Nothing here needs BuildKit.
+# VERSION is what `anabranch version` and the metrics call it, as in
+# "docker build --build-arg VERSION=v1.2.3". GO_IMAGE may name a mirror's copy; it
+# needs the Go that go.mod names, a shell and the roots. Nothing here needs BuildKit.
 ARG GO_IMAGE=golang:1.26
 
 FROM ${GO_IMAGE} AS build
@@ -10,7 +11,9 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o /anabranch ./cmd/anabranch
+ARG VERSION
+RUN CGO_ENABLED=0 go build -trimpath -o /anabranch \
+  -ldflags="-s -w -X github.com/anabranch/anabranch/internal/app.release=${VERSION}" ./cmd/anabranch
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/

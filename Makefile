@@ -57,7 +57,7 @@ deploy-check: ## Check alert rules, dashboards and Kubernetes manifests (needs p
 
 # COMPOSE passes options on: make compose-test COMPOSE="-steps steady,kill-sink"
 .PHONY: compose-test
-compose-test: ## docker compose on an engine of its own: scale, stop and kill it, and count (7 min; root, Debian)
+compose-test: ## docker compose on an engine of its own: scale, stop and kill it, and count (3 min; root, Debian)
 	scripts/compose/engine.sh with go run ./internal/composetest $(COMPOSE)
 
 # STORM passes options on: make storm STORM="-rows kill-sink -seed 7"

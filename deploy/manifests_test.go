@@ -132,7 +132,9 @@ type reference struct {
 }
 
 type probe struct {
-	Get struct{ Path, Port string } `yaml:"httpGet"`
+	Get      struct{ Path, Port string } `yaml:"httpGet"`
+	Period   int                         `yaml:"periodSeconds"`
+	Failures int                         `yaml:"failureThreshold"`
 }
 
 // hasPort tells whether the container names a port so.

@@ -124,6 +124,10 @@ func TestProbesAskWhatTheyShould(t *testing.T) {
 		if got := [3]string{c.Startup.Get.Path, c.Readiness.Get.Path, c.Liveness.Get.Path}; got != want {
 			t.Errorf("%s: startup, readiness and liveness ask %q, want %q", w.Metadata.Name, got, want)
 		}
+		const day = 24 * 60 * 60
+		if lasts := c.Startup.Period * c.Startup.Failures; c.Startup.Get.Path == "/readyz" && lasts < day {
+			t.Errorf("%s is restarted when the brokers are away for its first %d s", w.Metadata.Name, lasts)
+		}
 		for _, p := range []probe{c.Startup, c.Readiness, c.Liveness} {
 			if p.Get.Path != "" && !c.hasPort(p.Get.Port) {
 				t.Errorf("%s: a probe asks port %q", w.Metadata.Name, p.Get.Port)

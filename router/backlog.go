@@ -2,6 +2,8 @@ package router
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -55,6 +57,22 @@ func (b *backlog) forget(partitions []int32) {
 	defer b.mu.Unlock()
 	for _, num := range partitions {
 		delete(b.parts, num)
+	}
+}
+
+// hold lets the backlog be that of these partitions and of no others.
+func (b *backlog) hold(ours []int32) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for num := range b.parts {
+		if !slices.Contains(ours, num) {
+			delete(b.parts, num)
+		}
+	}
+	for _, num := range ours {
+		if b.parts[num] == nil {
+			b.parts[num] = new(stretch)
+		}
 	}
 }
 
@@ -166,13 +184,43 @@ const (
 func (r *Router) look(ctx context.Context) {
 	pause(ctx, time.Second)
 	for ; ctx.Err() == nil; pause(ctx, lookEvery) {
-		timed, cancel := context.WithTimeout(ctx, lookTime)
-		lags, err := r.set.Topics.Lag(timed, Group, r.source)
-		cancel()
-		if err != nil {
-			r.log.Debug("look at the end of raw-events failed, the lag is that of the last one", "error", err)
-			continue
-		}
-		r.backlog.look(lags[r.source])
+		r.lookOnce(ctx)
 	}
+}
+
+func (r *Router) lookOnce(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	err := r.recount(ctx)
+	lags, failed := r.set.Topics.Lag(ctx, Group, r.source)
+	if err = errors.Join(err, failed); err != nil {
+		r.log.Debug("look at the end of raw-events failed, the lag is that of the last one", "error", err)
+	}
+	r.backlog.look(lags[r.source])
+}
+
+// recount asks the group which partitions are ours. A session does not pass on every
+// revocation: of those between two transactions the first alone. A router at rest
+// would count partitions as its own that have long been another's.
+func (r *Router) recount(ctx context.Context) error {
+	client := r.client.Load()
+	if client == nil {
+		return nil
+	}
+	id, generation := client.GroupMetadata()
+	groups, err := r.set.Topics.Groups(ctx, Group)
+	if err != nil {
+		return err
+	}
+	if nowID, now := client.GroupMetadata(); id == "" || nowID != id || now != generation || !groups[0].Settled() {
+		return nil // in the midst of a rebalance: the next look tells
+	}
+	var ours []int32
+	for _, member := range groups[0].Members {
+		if member.ID == id {
+			ours = member.Partitions[r.source]
+		}
+	}
+	r.backlog.hold(ours)
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
@@ -111,6 +112,34 @@ func TestAnIdleRouterHasNoBacklog(t *testing.T) {
 		records, age := r.backlog.sum(time.Now())
 		return records == 0 && age == 0
 	}, "the router to see that nothing is left")
+}
+
+// TestEachPartitionIsCountedOnce: routers that join one after the other while nothing
+// comes in, so that none ends a transaction between two revocations.
+func TestEachPartitionIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testkit.Fake(t, kfake.NumBrokers(1)))
+	var routers []*Router
+	for _, id := range []string{"first", "second", "third"} {
+		r, _ := b.fragile(t, id, "")
+		routers = append(routers, r)
+		start(t, r)
+		testkit.Until(t, func() bool { return r.Ready() == nil && r.backlog.size() > 0 }, "a router to get partitions")
+	}
+	testkit.Until(t, func() bool {
+		once := true
+		for _, r := range routers {
+			r.lookOnce(t.Context())
+			once = once && r.backlog.size() == 1
+		}
+		return once
+	}, "each router to count one of three partitions")
+}
+
+func (b *backlog) size() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.parts)
 }
 
 func TestSeriesOfTheBacklog(t *testing.T) {

@@ -1,6 +1,8 @@
 package router
 
 import (
+	"time"
+
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
@@ -18,6 +20,16 @@ func onward(rec *kgo.Record, h *schemas.Headers) []kgo.RecordHeader {
 	if !h.Received.IsZero() {
 		return rec.Headers
 	}
-	added := schemas.Headers{Received: rec.Timestamp}
+	added := schemas.Headers{Received: takenAt(rec)}
 	return kafka.AddHeaders(rec.Headers, &added)
+}
+
+// takenAt is when ingest took an event: the time of its record. Others can write to
+// raw-events too, and a time that no header holds (none at all is -1, and some count
+// microseconds) is no reason to bury their events at the destination.
+func takenAt(rec *kgo.Record) time.Time {
+	if year := rec.Timestamp.UTC().Year(); year < 1970 || year > 9999 {
+		return time.Time{}
+	}
+	return rec.Timestamp
 }

@@ -35,6 +35,8 @@ type Router struct {
 	// abort the next one.
 	refused map[refusal]bool
 	buried  seldom.Log
+
+	client atomic.Pointer[kgo.Client] // of the present session
 }
 
 // New returns a router that has not yet spoken to a broker.
@@ -120,6 +122,7 @@ func (r *Router) session(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("create the router's session: %w", err)
 	}
+	r.client.Store(s.Client())
 	work, done := grace(ctx, stopGrace)
 	defer done()
 	// A broker that is gone when the stop comes would keep the last flush waiting

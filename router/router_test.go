@@ -228,6 +228,21 @@ func TestWhenACallWasTakenIsSaidOnce(t *testing.T) {
 	}
 }
 
+// TestATimeThatNoHeaderHolds is what other producers may leave on raw-events: their
+// events go on without it, or the sink could not read them.
+func TestATimeThatNoHeaderHolds(t *testing.T) {
+	t.Parallel()
+	for _, at := range []time.Time{time.UnixMilli(-1), time.UnixMilli(time.Now().UnixMicro())} {
+		h := schemas.Headers{Source: "web", Type: schemas.TypeTrack}
+		rec := &kgo.Record{Timestamp: at}
+		kafka.SetHeaders(rec, &h)
+		got, err := kafka.HeadersOf(&kgo.Record{Headers: onward(rec, &h)})
+		if err != nil || !got.Received.IsZero() || got.Source != h.Source {
+			t.Errorf("taken at %v: headers %+v, %v", at, got, err)
+		}
+	}
+}
+
 func TestFollowsTheWorkspace(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, testkit.Brokers(t))

@@ -127,7 +127,7 @@ func (r *Router) output(b *batch, rec *kgo.Record, h schemas.Headers, d decision
 		r.bury(rec, &h, &d)
 		h.Destination, h.Reason, h.Detail = d.destination, d.reason, d.detail
 		if h.Received.IsZero() {
-			h.Received = rec.Timestamp
+			h.Received = takenAt(rec)
 		}
 		if r.refused[refusal{schemas.TopicDeadLetters, position(rec)}] {
 			return kafka.DeadLetterReference(rec, h, b.begun)

@@ -31,8 +31,11 @@ func help(ctx context.Context, streams Streams, args []string) error {
 		return streams.Print(usage)
 	}
 	name := args[0]
-	if name == "config" {
+	switch name {
+	case "config":
 		return settings.WriteReference(streams.Out)
+	case "help", "version": // all there is to say of them
+		return streams.Print(usage)
 	}
 	if do, ok := command.Named(name); ok {
 		return do(ctx, append(slices.Clone(args[1:]), "-h"), streams)

@@ -46,8 +46,15 @@ func Main(ctx context.Context, args []string, streams Streams) error {
 	return kafka.Advised(Run(ctx, name, proc))
 }
 
-// version is what the build recorded about its origin.
+// release is the version that an image is given as it is built (Dockerfile): there is
+// no history in there from which Go could tell it.
+var release string
+
+// version is the release, else what the build recorded about its origin.
 func version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
 		return "(devel)"

@@ -3,6 +3,7 @@ package app
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -36,6 +37,7 @@ func TestCommandLine(t *testing.T) {
 		"help doctor":            {out: "--stage"},
 		"help dead-letters":      {out: "dead-letters show [--json] ID"},
 		"help dead-letters list": {out: "Usage: anabranch dead-letters list"},
+		"help version":           {out: "anabranch version"},
 		"help start":             {err: `unknown command "start"`},
 		"help config":            {out: "WEBHOOK_SINK_RETRY_WINDOW"},
 		"version":                {out: "anabranch "},
@@ -67,5 +69,22 @@ func TestEveryTargetHasHelp(t *testing.T) {
 	}
 	if len(texts) != len(Targets()) {
 		t.Errorf("%d texts for %d targets", len(texts), len(Targets()))
+	}
+}
+
+// TestImagesNameTheirVersion, or a rolling upgrade would look like none in
+// anabranch_build_info. The linker says nothing of a variable that it does not find.
+func TestImagesNameTheirVersion(t *testing.T) {
+	text, err := os.ReadFile("../../Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if flag := "-X " + reflect.TypeFor[run]().PkgPath() + ".release=${VERSION}"; !strings.Contains(string(text), flag) {
+		t.Errorf("the Dockerfile does not build with %s", flag)
+	}
+	defer func(was string) { release = was }(release)
+	release = "v1.2.3"
+	if got := version(); got != release {
+		t.Errorf("version is %q, want %q", got, release)
 	}
 }

@@ -103,5 +103,5 @@ func (f *findings) judgeMetadata(g *groupFacts) {
 	}
 	judge(g.Name, fmt.Sprintf("the subscriptions and assignments of %d members are about %d bytes, which %s what the brokers take in one record (%d by default): the group would not come to an agreement",
 		len(g.Members), g.MetadataBytes, found, recordLimit),
-		"run fewer and larger processes, or raise offsets.topic's max.message.bytes")
+		"run fewer and larger processes, or raise max.message.bytes of the topic __consumer_offsets")
 }

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -10,12 +9,7 @@ import (
 )
 
 // JSON prints a diagnosis as one object.
-func JSON(w io.Writer, d *Diagnosis) error {
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
-	out.SetIndent("", "  ")
-	return out.Encode(d)
-}
+func JSON(w io.Writer, d *Diagnosis) error { return terminal.JSON(w, d) }
 
 // Table prints a diagnosis for people: a line for each finding, and below it what to
 // do.

@@ -57,7 +57,9 @@ func store(t *testing.T, l *Ledger, register *Register, kind Type, users ...stri
 
 func take(t *testing.T, l *Ledger, register *Register, id string) *Run {
 	t.Helper()
-	run, err := l.Take(t.Context(), id, register)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	run, err := l.Take(ctx, id, register)
 	if err != nil {
 		t.Fatal(err)
 	}

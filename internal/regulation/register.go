@@ -31,6 +31,7 @@ type entry struct {
 	stored bool // its own record was read; the others stand before it
 	parts  map[int][]string
 	token  string
+	former map[string]bool // tokens of the runs before
 }
 
 // NewRegister returns the state of an empty topic.
@@ -96,7 +97,7 @@ func (g *Register) setRegulation(id string, value []byte) error {
 	e := g.entry(id)
 	e.Regulation, e.stored = r, true
 	if r.Status.Final() {
-		e.parts, e.token = nil, ""
+		e.parts, e.token, e.former = nil, "", nil
 	}
 	return nil
 }
@@ -127,7 +128,14 @@ func (g *Register) setRun(id string, value []byte) error {
 	if json.Unmarshal(value, &r) != nil {
 		return errNotJSON
 	}
-	g.entry(id).token = r.Token
+	e := g.entry(id)
+	if e.token != "" {
+		if e.former == nil {
+			e.former = make(map[string]bool)
+		}
+		e.former[e.token] = true
+	}
+	e.token = r.Token
 	return nil
 }
 
@@ -191,6 +199,14 @@ func (g *Register) token(id string) string {
 		return e.token
 	}
 	return ""
+}
+
+// succeeded tells whether a run had a regulation and another one has it now.
+func (g *Register) succeeded(id, token string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	e := g.entries[id]
+	return e != nil && e.former[token]
 }
 
 // Progress tells how far an unfinished regulation has come: as long as it stays

@@ -1,6 +1,7 @@
 package regulation
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -150,5 +151,24 @@ func TestALaterVersionIsLeftToItsRelease(t *testing.T) {
 	hash := hashOf([]byte("u"))
 	if err := g.Apply([]byte("suppression/"+hash.String()), []byte(`{"version":2}`)); err != nil || !g.Suppressed.Has([]byte("u")) {
 		t.Errorf("a suppression of a later version: %v, in force %v", err, g.Suppressed.Has([]byte("u")))
+	}
+}
+
+// TestAClaimThatWasOvertaken: another one stands behind it before its process has
+// looked. That one waits for no token that will not come back.
+func TestAClaimThatWasOvertaken(t *testing.T) {
+	t.Parallel()
+	g := NewRegister()
+	r := New(DeleteOnly, 2, noon)
+	apply(t, g, state(t, r), claim(t, r.ID, "ours"), claim(t, r.ID, "another's"))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	ours := &Run{id: r.ID, token: "ours", register: g}
+	if err := ours.await(ctx); !errors.Is(err, ErrTakenOver) {
+		t.Errorf("the first was told: %v", err)
+	}
+	last := &Run{id: r.ID, token: "another's", register: g}
+	if err := last.await(ctx); err != nil || last.Work().ID != r.ID {
+		t.Errorf("the last one was told: %v, work %+v", err, last.Work())
 	}
 }

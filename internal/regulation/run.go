@@ -50,12 +50,20 @@ func (r *Run) claim(ctx context.Context) error {
 	if err = r.writer.transact(ctx, []*kgo.Record{record}); err != nil {
 		return err
 	}
+	return r.await(ctx)
+}
+
+// await returns once the register has the claim, or one that stands behind it.
+func (r *Run) await(ctx context.Context) error {
 	for {
 		changed := r.register.Changed()
 		work, unfinished := r.register.Work(r.id)
-		if !unfinished || work.Token == r.token {
+		switch {
+		case !unfinished || work.Token == r.token:
 			r.work = work
 			return nil
+		case r.register.succeeded(r.id, r.token):
+			return ErrTakenOver // before we looked: our token does not come back
 		}
 		select {
 		case <-changed:

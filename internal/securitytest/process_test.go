@@ -54,7 +54,7 @@ func run(t *testing.T, env map[string]string, args ...string) (string, error) {
 // stage is a process that runs one.
 type stage struct {
 	cmd *exec.Cmd
-	log screen
+	log testkit.Logs
 
 	collect, admin string // where ingest takes calls, and where each has its admin pages
 	ended          chan error

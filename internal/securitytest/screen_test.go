@@ -1,31 +1,22 @@
 package securitytest
 
 import (
-	"bytes"
 	"strings"
-	"sync"
+
+	"github.com/anabranch/anabranch/internal/testkit"
 )
 
-// screen is written to by a process while the test reads it.
+// screen is a log that calls for something as soon as it holds a text.
 type screen struct {
-	mu   sync.Mutex
-	text bytes.Buffer
+	testkit.Logs
 
-	enough string // what then is called for; empty: nothing
+	enough string // empty: never
 	then   func()
 }
 
 func (s *screen) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.enough != "" && strings.Contains(string(p), s.enough) {
 		s.then()
 	}
-	return s.text.Write(p)
-}
-
-func (s *screen) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
+	return s.Logs.Write(p)
 }

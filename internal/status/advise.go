@@ -26,6 +26,10 @@ func Advise(r *Report, window time.Duration) []Advice {
 		add(schemas.TopicRawEvents, fmt.Sprintf("%s to route, the oldest for %s", r.Unrouted.events(), terminal.Brief(age)),
 			"look at the routers' logs; start more of them if they keep up with nothing else to do")
 	}
+	if r.UnroutedDeleted > 0 {
+		add(schemas.TopicRawEvents, fmt.Sprintf("retention deleted up to %s events before they were routed", terminal.Count(r.UnroutedDeleted)),
+			"they are lost; raise RAW_EVENTS_RETENTION or RAW_EVENTS_RETENTION_BYTES, or retention.ms and retention.bytes of a topic that exists")
+	}
 	for i := range r.Destinations {
 		r.adviseDestination(&r.Destinations[i], window, add)
 	}
@@ -144,7 +148,7 @@ func remedyOf(reason schemas.Reason) string {
 	case schemas.ReasonTimeout:
 		return "have the receiver answer within 5s: take the event in first, work on it afterwards"
 	case schemas.ReasonNetwork:
-		return "see that the receiver runs and that the sink's machine can reach it"
+		return "see that the receiver runs, that its name resolves, and that the sink's machine can reach it"
 	case schemas.ReasonTLS, schemas.ReasonSelfSigned:
 		return "give the receiver a certificate that verifies, or name its root in WEBHOOK_SINK_EXTRA_CA_FILE"
 	case schemas.ReasonStatus3xx:
@@ -179,7 +183,13 @@ func moment(t, now time.Time) string {
 func (r *Report) adviseRetries(add func(about, problem, do string)) {
 	overdue := int64(0)
 	for i := range r.Retries {
-		overdue += r.Retries[i].Overdue
+		q := &r.Retries[i]
+		overdue += q.Overdue
+		if q.Deleted > 0 {
+			topic := retryKind + "." + q.Delay
+			add(topic, fmt.Sprintf("retention deleted up to %s events before they were tried again", terminal.Count(q.Deleted)),
+				"they are lost; raise retention.ms of "+topic)
+		}
 	}
 	if overdue > 0 {
 		add("retries", Backlog{Events: overdue, Bound: Exact}.events()+" due for more than a minute",

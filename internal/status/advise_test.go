@@ -47,6 +47,8 @@ func TestAdvice(t *testing.T) {
 		}, "crm", "1 event waits of a destination that is switched off", "destination_disabled"},
 		"held back":        {func(r *Report) { r.Destinations[0].Retrying = Backlog{2, Exact, at(0)}; r.Destinations[0].Withheld = 2 }, "crm", "2 events wait, 2 of them held back", "see why"},
 		"deleted":          {func(r *Report) { r.Destinations[0].Deleted = 1_000 }, "crm", "retention deleted up to 1,000 events", "retention.ms of deliver.crm"},
+		"deleted unrouted": {func(r *Report) { r.UnroutedDeleted = 1_000 }, "raw-events", "retention deleted up to 1,000 events before they were routed", "RAW_EVENTS_RETENTION"},
+		"deleted retries":  {func(r *Report) { r.Retries = []Retry{{Delay: "8m", Deleted: 7}} }, "webhook-retry.8m", "retention deleted up to 7 events", "retention.ms of webhook-retry.8m"},
 		"late retries":     {func(r *Report) { r.Retries = []Retry{{Delay: "5s", Overdue: 1}, {Delay: "8m", Overdue: 1}} }, "retries", "2 events due", "more sinks"},
 		"dead, unreadable": {func(r *Report) { r.DeadLetters.Groups = []DeadGroup{{Events: 4}} }, "dead-letters", "4 events in dead-letters can't be read", "list"},
 		"dead, blocked": {func(r *Report) {

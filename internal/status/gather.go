@@ -69,10 +69,12 @@ func (l *look) positions(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if l.groups, err = l.Topics.Groups(ctx, l.Router, l.Sink); err != nil {
+	// First, since this waits for a cluster that has never had a group, and a look at
+	// its members does not.
+	if l.router, err = l.Topics.Progress(ctx, l.Router, schemas.TopicRawEvents); err != nil {
 		return err
 	}
-	if l.router, err = l.Topics.Progress(ctx, l.Router, schemas.TopicRawEvents); err != nil {
+	if l.groups, err = l.Topics.Groups(ctx, l.Router, l.Sink); err != nil {
 		return err
 	}
 	topics = slices.DeleteFunc(topics, func(topic string) bool { return kind(topic) != deliverKind && kind(topic) != retryKind })

@@ -8,7 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/kafka"
@@ -71,6 +73,13 @@ func (b *basin) commit(topic string, at int64, metadata string) {
 	}
 }
 
+// ample are limits for a machine that is busy with other tests.
+func ample() limits {
+	l := usualLimits()
+	l.time = time.Minute
+	return l
+}
+
 func (b *basin) report(lim limits) *Report {
 	b.t.Helper()
 	r, err := gather(b.t.Context(), b.set, lim)
@@ -112,7 +121,7 @@ func (r *Report) advice(about string) string {
 func TestAnEmptyCluster(t *testing.T) {
 	t.Parallel()
 	b := newBasin(t)
-	r := b.report(usualLimits())
+	r := b.report(ample())
 	want := &Report{
 		At: r.At, Brokers: []string{"here:9092"},
 		Stages:       []Stage{{Name: "router", Group: routerGroup, Members: []Member{}}, {Name: "webhook-sink", Group: sinkGroup, Members: []Member{}}},
@@ -128,6 +137,35 @@ func TestAnEmptyCluster(t *testing.T) {
 		if got := r.advice(stage); !strings.Contains(got, "start `anabranch "+stage+"`") {
 			t.Errorf("advice about %s: %q", stage, got)
 		}
+	}
+}
+
+// A new cluster makes the topic of offsets when it is first asked for a group, which
+// may well be by whoever wants to see whether it works.
+func TestAClusterThatNeverHadAGroup(t *testing.T) {
+	t.Parallel()
+	cluster := testkit.Fake(t)
+	refusals := 2
+	cluster.Fake.ControlKey(kmsg.FindCoordinator.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		if refusals == 0 {
+			return nil, nil, false
+		}
+		refusals--
+		cluster.Fake.KeepControl()
+		resp := req.ResponseKind().(*kmsg.FindCoordinatorResponse)
+		for _, key := range req.(*kmsg.FindCoordinatorRequest).CoordinatorKeys {
+			c := kmsg.NewFindCoordinatorResponseCoordinator()
+			c.Key, c.ErrorCode = key, kerr.CoordinatorNotAvailable.Code
+			resp.Coordinators = append(resp.Coordinators, c)
+		}
+		return resp, nil, true
+	})
+	r, err := Gather(t.Context(), Settings{
+		Kafka: cluster.Options(), Topics: kafka.NewTopics(cluster.Client(t, kgo.RequestRetries(0)), kafka.TopicConfig{}),
+		Workspace: workspace.NewSnapshot(nil, nil), Router: routerGroup, Sink: sinkGroup, DeadSince: time.Hour, Window: time.Hour,
+	})
+	if err != nil || len(r.Stages) != 2 || refusals != 0 {
+		t.Errorf("report %+v, error %v, %d refusals left", r, err, refusals)
 	}
 }
 
@@ -148,7 +186,7 @@ func TestADestinationThatIsDown(t *testing.T) {
 		record(schemas.DeliverTopic("gone"), 0, schemas.Headers{}),
 	)
 	b.ensure(schemas.DeliverTopic("mail"))
-	r := b.report(usualLimits())
+	r := b.report(ample())
 	crm := r.destination(t, "crm")
 	want := Destination{
 		ID: "crm", State: Enabled, Withheld: 1, FailingSince: new(began.Add(-time.Hour)),
@@ -199,11 +237,11 @@ func TestWhatTheSinkHasFinishedDoesNotWait(t *testing.T) {
 		}
 		return func(offset int64, epoch int32) bool { return offset == 2 && epoch >= 0 }
 	}
-	if got := b.report(usualLimits()).destination(t, "crm").Undelivered; got.Events != 2 || got.Bound != Exact {
+	if got := b.report(ample()).destination(t, "crm").Undelivered; got.Events != 2 || got.Bound != Exact {
 		t.Errorf("undelivered %+v, want the records 1 and 3", got)
 	}
 	b.commit(topic, 4, "")
-	if got := b.report(usualLimits()).destination(t, "crm").Undelivered; got.Events != 0 || got.Oldest != nil {
+	if got := b.report(ample()).destination(t, "crm").Undelivered; got.Events != 0 || got.Oldest != nil {
 		t.Errorf("undelivered %+v, want none", got)
 	}
 }
@@ -226,12 +264,42 @@ func TestMarkersDoNotWait(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := b.report(usualLimits()).destination(t, "crm").Undelivered; got.Events != 1 || got.Bound != Exact {
+	if got := b.report(ample()).destination(t, "crm").Undelivered; got.Events != 1 || got.Bound != Exact {
 		t.Errorf("undelivered %+v, want the one event that was committed", got)
 	}
 	b.commit(topic, 1, "")
-	if got := b.report(usualLimits()).destination(t, "crm").Undelivered; got.Events != 0 || got.Bound != Exact {
+	if got := b.report(ample()).destination(t, "crm").Undelivered; got.Events != 0 || got.Bound != Exact {
 		t.Errorf("undelivered %+v, want none", got)
+	}
+}
+
+// What retention took away undone is lost, and nobody else says so.
+func TestWhatRetentionDeletedIsTold(t *testing.T) {
+	t.Parallel()
+	b := newBasin(t, destination("crm", "http://crm.test/"))
+	admin := kadm.NewClient(b.cl)
+	topics := map[string]string{schemas.TopicRawEvents: routerGroup, schemas.DeliverTopic("crm"): sinkGroup, schemas.RetryTopic(5 * time.Second): sinkGroup}
+	var to kadm.Offsets
+	for topic, group := range topics {
+		b.write(record(topic, 0, schemas.Headers{}), record(topic, 0, schemas.Headers{}), record(topic, 0, schemas.Headers{}), record(topic, 0, schemas.Headers{}))
+		var committed kadm.Offsets
+		committed.Add(kadm.Offset{Topic: topic, At: 1, LeaderEpoch: -1})
+		if err := admin.CommitAllOffsets(t.Context(), group, committed); err != nil {
+			t.Fatal(err)
+		}
+		to.Add(kadm.Offset{Topic: topic, At: 3})
+	}
+	if deleted, err := admin.DeleteRecords(t.Context(), to); err != nil || deleted.Error() != nil {
+		t.Fatal(err, deleted.Error())
+	}
+	r := b.report(usualLimits())
+	if got := r.destination(t, "crm").Deleted; got != 2 || r.UnroutedDeleted != 2 || len(r.Retries) != 1 || r.Retries[0].Deleted != 2 {
+		t.Errorf("deleted: %d undelivered, %d unrouted, retries %+v; want 2 each", got, r.UnroutedDeleted, r.Retries)
+	}
+	for _, about := range []string{"raw-events", "crm", "webhook-retry.5s"} {
+		if !strings.Contains(r.advice(about), "retention deleted up to 2 events") {
+			t.Errorf("advice about %s: %q", about, r.advice(about))
+		}
 	}
 }
 
@@ -256,7 +324,7 @@ func TestDeadLettersOfAWhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.write(mark)
-	got := b.report(usualLimits())
+	got := b.report(ample())
 	if len(got.DeadLetters.Groups) != 1 || got.DeadLetters.Groups[0].Events != 3 || got.DeadLetters.Groups[0].Redriven != 1 {
 		t.Errorf("dead letters %+v", got.DeadLetters)
 	}
@@ -264,7 +332,7 @@ func TestDeadLettersOfAWhile(t *testing.T) {
 		t.Errorf("advice %q", text)
 	}
 	b.set.DeadSince = 72 * time.Hour
-	if got := b.report(usualLimits()); got.DeadLetters.Groups[0].Events != 4 {
+	if got := b.report(ample()); got.DeadLetters.Groups[0].Events != 4 {
 		t.Errorf("dead letters of three days: %+v", got.DeadLetters)
 	}
 }
@@ -280,7 +348,7 @@ func TestTooMuchToRead(t *testing.T) {
 			record(schemas.TopicDeadLetters, 0, schemas.Headers{Destination: "crm", Reason: schemas.ReasonTLS, FailedAt: time.Now()}))
 	}
 	b.write(records...)
-	r := b.report(limits{perPartition: 3, total: 100, time: 5 * time.Second})
+	r := b.report(limits{perPartition: 3, total: 100, time: ample().time})
 	crm := r.destination(t, "crm")
 	if crm.Undelivered.Events != 10 || crm.Undelivered.Bound != AtMost || crm.Retrying.Events != 3 || crm.Retrying.Bound != AtLeast {
 		t.Errorf("undelivered %+v, retrying %+v", crm.Undelivered, crm.Retrying)
@@ -305,9 +373,9 @@ func TestWhatRuns(t *testing.T) {
 	b.ensure(schemas.DeliverTopic("crm"), schemas.RetryTopic(time.Minute), schemas.TopicRawEvents)
 	b.cluster.Client(t, kgo.ConsumerGroup(sinkGroup), kgo.InstanceID("webhook-sink-0"), kgo.ConsumeTopics(schemas.DeliverTopic("crm"), schemas.RetryTopic(time.Minute)))
 	testkit.Until(t, func() bool {
-		return b.report(usualLimits()).Stages[1].State == "Stable"
+		return b.report(ample()).Stages[1].State == "Stable"
 	}, "the sink to join")
-	r := b.report(usualLimits())
+	r := b.report(ample())
 	m := r.Stages[1].Members[0]
 	if m.Instance != "webhook-sink-0" || !cmp.Equal(m.Partitions, map[string]int{"deliver": 1, "webhook-retry": 1}) {
 		t.Errorf("member %+v", m)

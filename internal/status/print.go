@@ -3,7 +3,6 @@ package status
 import (
 	"bufio"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -15,12 +14,7 @@ import (
 )
 
 // JSON prints a report as one object.
-func JSON(w io.Writer, r *Report) error {
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
-	out.SetIndent("", "  ")
-	return out.Encode(r)
-}
+func JSON(w io.Writer, r *Report) error { return terminal.JSON(w, r) }
 
 // Table prints a report for people.
 func Table(w io.Writer, r *Report) error {

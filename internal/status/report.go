@@ -21,6 +21,9 @@ type Report struct {
 	// want of time.
 	Incomplete []string `json:"incomplete"`
 	Advice     []Advice `json:"advice"`
+	// UnroutedDeleted is how many offsets of raw-events retention deleted before they
+	// were routed.
+	UnroutedDeleted int64 `json:"unroutedDeleted"`
 }
 
 // Stage is a stage that reads from the brokers, as its consumer group shows it.
@@ -101,6 +104,7 @@ type Retry struct {
 	Delay   string  `json:"delay"` // as in the topic's name
 	Waiting Backlog `json:"waiting"`
 	Overdue int64   `json:"overdue"` // of those, due for more than a minute
+	Deleted int64   `json:"deleted"` // offsets that retention deleted before their events were finished
 }
 
 // DeadLetters are those of a while.

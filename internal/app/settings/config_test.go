@@ -51,11 +51,16 @@ func TestUnknownFindsTypingErrors(t *testing.T) {
 	t.Parallel()
 	got := Unknown(map[string]string{
 		"WEBHOOK_SINK_RETRY_DELAY": "5s", "ADMIN_TOKENS": "x", "METRICS_MAX_DESTINATION": "9", "TOPIC_PARTITION": "3",
+		"DELIVER_TOPIC_PARTITION": "3", "KAFKA_SASL_MECHANISMS": "PLAIN", "KAFKA_TLS_CA": "ca.pem", "RAW_EVENTS_RETENTIONS": "1h", "RETRY_TOPIC_RETENTIONS": "1h",
+		"DELIVER_TOPIC_PARTITIONS": "3", "KAFKA_SASL_MECHANISM": "PLAIN", "KAFKA_TLS": "true", "KAFKA_HOME": "/opt/kafka",
 		"WEBHOOK_SINK_TIMEOUT": "5s", "METRICS_MAX_DESTINATIONS": "9", "PATH": "/bin",
 		// What Kubernetes sets beside a Service of that name.
 		"INGEST_SERVICE_HOST": "10.0.0.1", "INGEST_SERVICE_PORT_HTTP": "80", "INGEST_PORT": "tcp://10.0.0.1:80", "WEBHOOK_SINK_PORT_80_TCP_ADDR": "10.0.0.2",
 	})
-	want := []string{"ADMIN_TOKENS", "METRICS_MAX_DESTINATION", "TOPIC_PARTITION", "WEBHOOK_SINK_RETRY_DELAY"}
+	want := []string{
+		"ADMIN_TOKENS", "DELIVER_TOPIC_PARTITION", "KAFKA_SASL_MECHANISMS", "KAFKA_TLS_CA", "METRICS_MAX_DESTINATION",
+		"RAW_EVENTS_RETENTIONS", "RETRY_TOPIC_RETENTIONS", "TOPIC_PARTITION", "WEBHOOK_SINK_RETRY_DELAY",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("Unknown = %v, want %v", got, want)
 	}

@@ -100,7 +100,9 @@ func Unknown(environment map[string]string) []string {
 }
 
 func looksOurs(name string) bool {
-	for _, prefix := range []string{"ADMIN_", "INGEST_", "METRICS_", "ROUTER_", "TOPIC_", "WEBHOOK_SINK_"} {
+	for _, prefix := range []string{
+		"ADMIN_", "DELIVER_", "INGEST_", "KAFKA_SASL_", "KAFKA_TLS_", "METRICS_", "RAW_EVENTS_", "RETRY_TOPIC_", "ROUTER_", "TOPIC_", "WEBHOOK_SINK_",
+	} {
 		if rest, ours := strings.CutPrefix(name, prefix); ours {
 			return !serviceLink(rest)
 		}

@@ -1,5 +1,6 @@
-// Package redrive sends dead letters to their destinations once more, and calls
-// that a tracking plan had blocked to raw-events, past the plan.
+// Package redrive sends dead letters to their destinations once more, and to
+// raw-events what never had one: calls that a tracking plan had blocked, past the
+// plan, and events that the router of an earlier release could not read.
 //
 // A redriven event is a fresh one: same key, value, source, type and messageId,
 // origin replay, and nothing of the attempts that it failed in, so it gets a retry

@@ -77,6 +77,7 @@ func pack(l *deadletters.Letter, event *kgo.Record, now time.Time) (parcel, erro
 	}
 	fresh := &kgo.Record{Topic: target(l.Headers.Destination), Key: event.Key, Value: event.Value}
 	kafka.SetHeaders(fresh, &schemas.Headers{
+		Version:      l.Headers.Version,
 		Source:       l.Headers.Source,
 		Type:         l.Headers.Type,
 		MessageID:    l.Headers.MessageID,

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/deadletters"
@@ -116,8 +117,11 @@ func (r *run) inspect(ctx context.Context, l *deadletters.Letter) (verdict, *kgo
 		return v, nil, nil
 	}
 	event, err := r.Log.Event(ctx, l)
-	if errors.Is(err, deadletters.ErrGone) {
+	switch {
+	case errors.Is(err, deadletters.ErrGone):
 		return gone, nil, nil
+	case errors.Is(err, kerr.TopicAuthorizationFailed):
+		return forbidden, nil, nil // one such event must not keep back the others
 	}
 	return send, event, err
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/deadletters"
@@ -153,4 +155,15 @@ func TestSuppressedUsersStay(t *testing.T) {
 	if sent := p.delivered(1, 1)[0]; string(sent.Key) != string(dltest.Event(deletion).Key) {
 		t.Errorf("sent the event of %s, want the deletion", sent.Key)
 	}
+}
+
+// TestWhereWeMayNotRead: an event whose value was left out, on a topic that the
+// principal of a redrive has no Read on, keeps back no other one.
+func TestWhereWeMayNotRead(t *testing.T) {
+	t.Parallel()
+	p := newPlant(t, testkit.Fake(t), 1)
+	h := dltest.Headers(1, "crm", schemas.ReasonRecordTooLarge)
+	p.Bury(t, kafka.DeadLetterReference(&kgo.Record{Topic: "webhook-retry.30s", Offset: 7}, h, time.Now()))
+	p.cluster.Fake.Fault(kfake.Fault{Topic: "webhook-retry.30s", Err: kerr.TopicAuthorizationFailed, Count: -1})
+	expect(t, p.run(p.settings()), "redriven 1 of 2 dead letters", string(forbidden))
 }

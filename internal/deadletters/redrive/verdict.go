@@ -23,6 +23,7 @@ const (
 	disabled      verdict = "the destination is switched off"
 	suppressed    verdict = "the user is suppressed"
 	gone          verdict = "the value was left out and is gone from where it stood"
+	forbidden     verdict = "the value was left out, and we may not read where it stood: allow Read on its first topic"
 	tooLarge      verdict = "the brokers refuse the event as too large"
 )
 
@@ -50,10 +51,18 @@ func judge(l *deadletters.Letter, again time.Time, ws *workspace.Snapshot) verdi
 		return redriven
 	case l.Headers.Destination != "":
 		return judgeDestination(l.Headers.Destination, ws)
-	case l.Headers.Reason == schemas.ReasonPlanViolation:
+	case beginsAnew(&l.Headers):
 		return judgeSource(l.Headers.Source, ws)
 	}
 	return noDestination
+}
+
+// beginsAnew reports an event without a destination that nobody was sent: a tracking
+// plan had blocked it, or the router of an earlier release had left it unread, with
+// whatever it names for this one to decide on.
+func beginsAnew(h *schemas.Headers) bool {
+	unread := h.Reason == schemas.ReasonVersionUnknown && h.From.Topic == schemas.TopicRawEvents
+	return unread || h.Reason == schemas.ReasonPlanViolation
 }
 
 func judgeDestination(id string, ws *workspace.Snapshot) verdict {
@@ -76,8 +85,7 @@ func judgeSource(id string, ws *workspace.Snapshot) verdict {
 }
 
 // target is the topic that a dead letter of a destination is sent to. Without one
-// it is a call that a tracking plan had blocked: it begins where it would have
-// begun, and the router finds its destinations.
+// it is an event that begins anew: the router finds its destinations.
 func target(destination string) string {
 	if destination == "" {
 		return schemas.TopicRawEvents

@@ -27,6 +27,10 @@ func TestJudge(t *testing.T) {
 	blocked := func(source string) deadletters.Letter {
 		return deadletters.Letter{Record: &kgo.Record{}, Headers: schemas.Headers{Source: source, Reason: schemas.ReasonPlanViolation}}
 	}
+	unread := func(topic string) deadletters.Letter {
+		h := schemas.Headers{Source: "website", Reason: schemas.ReasonVersionUnknown, From: schemas.Position{Topic: topic}}
+		return deadletters.Letter{Record: &kgo.Record{}, Headers: h}
+	}
 	before := at("crm")
 	before.RedrivenAt = noon
 	broken := at("")
@@ -49,6 +53,8 @@ func TestJudge(t *testing.T) {
 		"destination removed":  {at("gone"), time.Time{}, removed},
 		"destination disabled": {at("off"), time.Time{}, disabled},
 		"blocked by a plan":    {blocked("website"), time.Time{}, send},
+		"unread by a router":   {unread(schemas.TopicRawEvents), time.Time{}, send},
+		"unread by a sink":     {unread("webhook-retry.30s"), time.Time{}, noDestination},
 		"its source removed":   {blocked("gone"), time.Time{}, noSource},
 		"its source disabled":  {blocked("off"), time.Time{}, noSource},
 	} {

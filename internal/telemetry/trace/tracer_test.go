@@ -58,7 +58,7 @@ func TestAStopSendsWhatIsLeft(t *testing.T) {
 	}
 }
 
-func TestTheEndpointMustBeOne(t *testing.T) {
+func TestNoTracerOfSettingsThatCannotWork(t *testing.T) {
 	t.Parallel()
 	cfg := usual("http://127.0.0.1:4318")
 	cfg.Sampler = "sometimes"
