@@ -116,10 +116,10 @@ func TestTheReceiverOfRunIsPermitted(t *testing.T) {
 		env  map[string]string
 		want int
 	}{
-		"the example":       {nil, 1},
+		"the example":       {map[string]string{"KAFKA_BROKERS": ""}, 1},
 		"a workspace":       {map[string]string{"WORKSPACE_FILE": "w.yaml"}, 0},
 		"brokers elsewhere": {map[string]string{"KAFKA_BROKERS": "a:9092"}, 0},
-		"by name":           {map[string]string{"RECEIVER_ADDR": "localhost:8082"}, 0},
+		"by name":           {map[string]string{"KAFKA_BROKERS": "", "RECEIVER_ADDR": "localhost:8082"}, 0},
 	} {
 		proc := process(t, c.env)
 		if got := receivers(&proc.Config); len(got) != c.want {
