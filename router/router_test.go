@@ -2,7 +2,6 @@ package router
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -69,22 +68,7 @@ func (b *bench) router(tb testing.TB) *Router {
 // start runs the router; the returned function stops it in the orderly way.
 func start(tb testing.TB, r *Router) (stop func()) {
 	tb.Helper()
-	ctx, cancel := context.WithCancel(tb.Context())
-	done := make(chan error, 1)
-	go func() { done <- r.Run(ctx) }()
-	stopped := false
-	stop = func() {
-		if stopped {
-			return
-		}
-		stopped = true
-		cancel()
-		if err := <-done; err != nil {
-			tb.Errorf("Run returned %v after an orderly stop", err)
-		}
-	}
-	tb.Cleanup(stop)
-	return stop
+	return testkit.Start(tb, r.Run)
 }
 
 // send produces events to raw-events as ingest does.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"slices"
 	"testing"
 	"time"
 
@@ -204,25 +203,7 @@ func (r *running) kill() {
 // metric returns the value of one series, 0 when there is none.
 func (r *running) metric(name string, labels ...string) float64 {
 	r.t.Helper()
-	families, err := r.books.Gather()
-	if err != nil {
-		r.t.Fatalf("gather: %v", err)
-	}
-	for _, f := range families {
-		if f.GetName() != "anabranch_webhook_sink_"+name {
-			continue
-		}
-		for _, m := range f.GetMetric() {
-			var values []string
-			for _, l := range m.GetLabel() {
-				values = append(values, l.GetValue())
-			}
-			if slices.Equal(values, labels) {
-				return m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
-			}
-		}
-	}
-	return 0
+	return testkit.Series(r.t, r.books, "anabranch_webhook_sink_"+name, labels...)
 }
 
 func messageIDOf(tb testing.TB, event []byte) string {

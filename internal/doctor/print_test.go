@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/anabranch/anabranch/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write what is printed to testdata")
@@ -21,31 +19,13 @@ func sample() *Diagnosis {
 	})
 }
 
-// golden compares with a file of testdata; -update writes it.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, got, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
-}
-
 func TestTable(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	if err := Table(&out, sample()); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "diagnosis.txt", out.Bytes())
+	testkit.Golden(t, "testdata/diagnosis.txt", out.Bytes(), *update)
 }
 
 // Programs read the names and kinds of the members: to change the file is to break
@@ -56,7 +36,7 @@ func TestJSONStaysAsItIs(t *testing.T) {
 	if err := JSON(&out, sample()); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "diagnosis.json", out.Bytes())
+	testkit.Golden(t, "testdata/diagnosis.json", out.Bytes(), *update)
 }
 
 func TestWhatCannotBePrinted(t *testing.T) {

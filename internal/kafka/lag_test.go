@@ -5,9 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
@@ -123,23 +121,9 @@ func TestLagWaitsForTheFirstCoordinator(t *testing.T) {
 	crm := schemas.DeliverTopic("crm")
 	cluster.CreateTopics(t, 1, crm)
 	cl := cluster.Client(t, kgo.RequestRetries(0))
-	refusals := 2
-	cluster.Fake.ControlKey(kmsg.FindCoordinator.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
-		if refusals == 0 {
-			return nil, nil, false
-		}
-		refusals--
-		cluster.Fake.KeepControl()
-		resp := req.ResponseKind().(*kmsg.FindCoordinatorResponse)
-		for _, key := range req.(*kmsg.FindCoordinatorRequest).CoordinatorKeys {
-			c := kmsg.NewFindCoordinatorResponseCoordinator()
-			c.Key, c.ErrorCode = key, kerr.CoordinatorNotAvailable.Code
-			resp.Coordinators = append(resp.Coordinators, c)
-		}
-		return resp, nil, true
-	})
+	refusals := cluster.RefuseCoordinator(2)
 	got, err := NewTopics(cl, topicConfig).Lag(t.Context(), lagGroup, crm)
-	if err != nil || len(got[crm]) != 1 || refusals != 0 {
-		t.Errorf("lag %v, error %v, %d refusals left", got, err, refusals)
+	if err != nil || len(got[crm]) != 1 || refusals.Load() != 0 {
+		t.Errorf("lag %v, error %v, %d refusals left", got, err, refusals.Load())
 	}
 }

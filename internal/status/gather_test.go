@@ -8,9 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/kafka"
@@ -145,27 +143,13 @@ func TestAnEmptyCluster(t *testing.T) {
 func TestAClusterThatNeverHadAGroup(t *testing.T) {
 	t.Parallel()
 	cluster := testkit.Fake(t)
-	refusals := 2
-	cluster.Fake.ControlKey(kmsg.FindCoordinator.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
-		if refusals == 0 {
-			return nil, nil, false
-		}
-		refusals--
-		cluster.Fake.KeepControl()
-		resp := req.ResponseKind().(*kmsg.FindCoordinatorResponse)
-		for _, key := range req.(*kmsg.FindCoordinatorRequest).CoordinatorKeys {
-			c := kmsg.NewFindCoordinatorResponseCoordinator()
-			c.Key, c.ErrorCode = key, kerr.CoordinatorNotAvailable.Code
-			resp.Coordinators = append(resp.Coordinators, c)
-		}
-		return resp, nil, true
-	})
+	refusals := cluster.RefuseCoordinator(2)
 	r, err := Gather(t.Context(), Settings{
 		Kafka: cluster.Options(), Topics: kafka.NewTopics(cluster.Client(t, kgo.RequestRetries(0)), kafka.TopicConfig{}),
 		Workspace: workspace.NewSnapshot(nil, nil), Router: routerGroup, Sink: sinkGroup, DeadSince: time.Hour, Window: time.Hour,
 	})
-	if err != nil || len(r.Stages) != 2 || refusals != 0 {
-		t.Errorf("report %+v, error %v, %d refusals left", r, err, refusals)
+	if err != nil || len(r.Stages) != 2 || refusals.Load() != 0 {
+		t.Errorf("report %+v, error %v, %d refusals left", r, err, refusals.Load())
 	}
 }
 

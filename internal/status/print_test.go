@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"flag"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -54,31 +51,13 @@ func sample() *Report {
 	return r
 }
 
-// golden compares with a file of testdata; -update writes it.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, got, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
-}
-
 func TestTable(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	if err := Table(&out, sample()); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "report.txt", out.Bytes())
+	testkit.Golden(t, "testdata/report.txt", out.Bytes(), *update)
 }
 
 // Programs read the names and kinds of the members: to change the file is to break
@@ -89,7 +68,7 @@ func TestJSONStaysAsItIs(t *testing.T) {
 	if err := JSON(&out, sample()); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "report.json", out.Bytes())
+	testkit.Golden(t, "testdata/report.json", out.Bytes(), *update)
 }
 
 func TestTableOfNothing(t *testing.T) {
@@ -98,7 +77,7 @@ func TestTableOfNothing(t *testing.T) {
 	if err := Table(&out, &Report{At: noon, Brokers: []string{"here:9092"}, Unrouted: Backlog{Bound: Exact}}); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "nothing.txt", out.Bytes())
+	testkit.Golden(t, "testdata/nothing.txt", out.Bytes(), *update)
 }
 
 // Of many destinations a person is shown those that matter.

@@ -16,6 +16,12 @@ func (s *spy) Helper() {}
 
 func (s *spy) Fatalf(format string, args ...any) { s.end("fatal: " + fmt.Sprintf(format, args...)) }
 
+func (s *spy) Errorf(format string, args ...any) {
+	s.verdict = "error: " + fmt.Sprintf(format, args...)
+}
+
+func (s *spy) Fatal(args ...any) { s.end("fatal: " + fmt.Sprint(args...)) }
+
 func (s *spy) Skip(args ...any) { s.end("skip: " + fmt.Sprint(args...)) }
 
 func (s *spy) end(verdict string) {

@@ -45,46 +45,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		rejected:   events.WithLabelValues("rejected"),
 		suppressed: events.WithLabelValues("suppressed"),
 		blocked:    events.WithLabelValues("blocked"),
-		rejections: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "anabranch_ingest_rejected_total",
-			Help: "Rejected events by the code of the rule that they break.",
-		}, []string{"code"}),
-		unavailable: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "anabranch_ingest_unavailable_total",
-			Help: "Events that were answered 503 because the brokers did not acknowledge them; clients send them again.",
-		}),
-		throttled: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "anabranch_ingest_throttled_total",
-			Help: "Events that were answered 429 because their source has sent more than INGEST_RATE_PER_SOURCE; clients send them again.",
-		}),
-		skewed: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "anabranch_ingest_skewed_clocks_total",
-			Help: "Events sent by a clock that is wrong by more than 45 minutes; their time stamps are corrected by the difference.",
-		}),
-		unreadable: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "anabranch_ingest_unreadable_timestamps_total",
-			Help: "Time stamps of accepted or rejected events that could not be read, and counted as absent.",
-		}),
-		violations: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "anabranch_ingest_plan_violations_total",
-			Help: "Events that violate the tracking plan of their source, by what became of them: allow and mark are accepted, block is blocked. Sources beyond the first 500 are summed up under source=\"_other\".",
-		}, []string{"source", "action"}),
-		shed: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "anabranch_ingest_connections_shed_total",
-			Help: "Connections that were closed to make room for others, see INGEST_MAX_CONNECTIONS.",
-		}),
-		requests: make(map[int]prometheus.Counter),
-		latency: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "anabranch_ingest_produce_seconds",
-			Help:    "Time from handing a request's events to the client until the brokers had acknowledged them, or it was given up.",
-			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16),
-		}),
+		requests:   make(map[int]prometheus.Counter),
 	}
-	m.duration = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name:    "anabranch_ingest_request_seconds",
-		Help:    "Time from when a request was read to when its answer was written; from the end of its head, where that is enough to refuse it. Preflights are left out.",
-		Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16),
-	})
+	m.makeCounters()
+	m.makeHistograms()
 	reg.MustRegister(m.duration, events, m.rejections, m.unavailable, m.throttled, m.unreadable, m.skewed, m.violations, m.shed, requests, m.latency)
 	for _, code := range schemas.Codes() {
 		m.rejections.WithLabelValues(string(code))
@@ -93,6 +57,50 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		m.requests[status] = requests.WithLabelValues(strconv.Itoa(status))
 	}
 	return m
+}
+
+func (m *metrics) makeCounters() {
+	m.rejections = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "anabranch_ingest_rejected_total",
+		Help: "Rejected events by the code of the rule that they break.",
+	}, []string{"code"})
+	m.unavailable = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "anabranch_ingest_unavailable_total",
+		Help: "Events that were answered 503 because the brokers did not acknowledge them; clients send them again.",
+	})
+	m.throttled = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "anabranch_ingest_throttled_total",
+		Help: "Events that were answered 429 because their source has sent more than INGEST_RATE_PER_SOURCE; clients send them again.",
+	})
+	m.skewed = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "anabranch_ingest_skewed_clocks_total",
+		Help: "Events sent by a clock that is wrong by more than 45 minutes; their time stamps are corrected by the difference.",
+	})
+	m.unreadable = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "anabranch_ingest_unreadable_timestamps_total",
+		Help: "Time stamps of accepted or rejected events that could not be read, and counted as absent.",
+	})
+	m.violations = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "anabranch_ingest_plan_violations_total",
+		Help: "Events that violate the tracking plan of their source, by what became of them: allow and mark are accepted, block is blocked. Sources beyond the first 500 are summed up under source=\"_other\".",
+	}, []string{"source", "action"})
+	m.shed = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "anabranch_ingest_connections_shed_total",
+		Help: "Connections that were closed to make room for others, see INGEST_MAX_CONNECTIONS.",
+	})
+}
+
+func (m *metrics) makeHistograms() {
+	m.latency = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    "anabranch_ingest_produce_seconds",
+		Help:    "Time from handing a request's events to the client until the brokers had acknowledged them, or it was given up.",
+		Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16),
+	})
+	m.duration = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    "anabranch_ingest_request_seconds",
+		Help:    "Time from when a request was read to when its answer was written; from the end of its head, where that is enough to refuse it. Preflights are left out.",
+		Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16),
+	})
 }
 
 // count counts one request. The events of a 503 and of a 429 come again: what

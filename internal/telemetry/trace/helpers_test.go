@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -38,21 +37,7 @@ func settings(log *testkit.Logs) Settings {
 // running runs a tracer until stop, or the end of the test.
 func running(tb testing.TB, t *Tracer) (stop func()) {
 	tb.Helper()
-	ctx, cancel := context.WithCancel(tb.Context())
-	done := make(chan error, 1)
-	go func() { done <- t.Run(ctx) }()
-	stopped := false
-	stop = func() {
-		if stopped {
-			return
-		}
-		stopped = true
-		cancel()
-		if err := <-done; err != nil {
-			tb.Errorf("Run returned %v", err)
-		}
-	}
-	tb.Cleanup(stop)
+	stop = testkit.Start(tb, t.Run)
 	// What ends before it runs is lost.
 	testkit.Until(tb, func() bool {
 		span := t.Request(call(""), time.Now(), "web")

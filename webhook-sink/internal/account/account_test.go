@@ -15,6 +15,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/telemetry/seldom"
+	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
@@ -65,25 +66,7 @@ func (d *desk) job(topic string) *dispatch.Job {
 // value returns one series, 0 when there is none.
 func (d *desk) value(name string, labels ...string) float64 {
 	d.t.Helper()
-	families, err := d.books.Gather()
-	if err != nil {
-		d.t.Fatalf("gather: %v", err)
-	}
-	for _, f := range families {
-		if f.GetName() != "anabranch_webhook_sink_"+name {
-			continue
-		}
-		for _, m := range f.GetMetric() {
-			var values []string
-			for _, l := range m.GetLabel() {
-				values = append(values, l.GetValue())
-			}
-			if strings.Join(values, ",") == strings.Join(labels, ",") {
-				return m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
-			}
-		}
-	}
-	return 0
+	return testkit.Series(d.t, d.books, "anabranch_webhook_sink_"+name, labels...)
 }
 
 func fate(ending schedule.Ending, destination string, reason schemas.Reason) schedule.Fate {
