@@ -11,6 +11,7 @@
 //	config, sasl, tls       how to reach the brokers, and to be known by them
 //	await, close, leave     the ends of a client's life; replaceable, one that has several
 //	advice, advising        what to do about a refusal, in errors and in the log
+//	refusal                 what kind of refusal an error is
 //	topicconfig, policy     what topics are created with
 //	topics, create, hidden  topics that exist, and those that do not
 //	mismatch, check, guard  topics that differ from the settings

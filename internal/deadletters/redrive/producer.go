@@ -133,7 +133,7 @@ func (p *producer) transact(ctx context.Context, parcels []parcel) (tooBig bool,
 		return false, p.commit(ctx)
 	case fenced(err):
 		return false, fmt.Errorf("%w: %w", errFenced, err)
-	case errors.Is(err, kerr.MessageTooLarge):
+	case kafka.TooLarge(err):
 		return true, p.abort(ctx)
 	}
 	return false, errors.Join(err, p.abort(ctx))

@@ -2,12 +2,11 @@ package work
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/telemetry/seldom"
 	"github.com/anabranch/anabranch/internal/telemetry/trace"
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
@@ -37,7 +36,7 @@ func (w *Worker) settle(ctx context.Context, j *dispatch.Job, f schedule.Fate) (
 			return f, true
 		case ctx.Err() != nil:
 			return f, false
-		case isTooLarge(err) && !f.Headers.Reference:
+		case kafka.TooLarge(err) && !f.Headers.Reference:
 			f = f.TooLarge()
 			record = f.Record(j.Record, time.Now())
 			continue
@@ -60,10 +59,6 @@ func (w *Worker) writeFailed(record *kgo.Record, f *schedule.Fate, err error) {
 	}
 	trace.LoggerOf(w.Logger, f.Headers.TraceParent).Error("write failed, trying again until it succeeds", "topic", record.Topic, "destination", f.Headers.Destination,
 		"message_id", f.Headers.MessageID, "passed_over", passed, "error", err)
-}
-
-func isTooLarge(err error) bool {
-	return errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge)
 }
 
 // Rest waits for d and reports whether it passed before ctx was done.

@@ -1,0 +1,16 @@
+package kafka
+
+import (
+	"errors"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// TooLarge reports whether records were refused for their size, by a broker or by
+// our own client before one was asked. Both are about a whole batch: brokers look at
+// its bytes first (MESSAGE_TOO_LARGE), and at what it takes in a segment then
+// (RECORD_LIST_TOO_LARGE). Which record is the cause is known only of one that was
+// refused alone.
+func TooLarge(err error) bool {
+	return errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge)
+}
