@@ -185,6 +185,7 @@ func (r *Router) look(ctx context.Context) {
 	pause(ctx, time.Second)
 	for ; ctx.Err() == nil; pause(ctx, lookEvery) {
 		r.lookOnce(ctx)
+		r.seekForgotten(ctx)
 	}
 }
 

@@ -36,6 +36,8 @@ type Router struct {
 	refused map[refusal]bool
 	buried  seldom.Log
 
+	forgotten forgotten
+
 	client atomic.Pointer[kgo.Client] // of the present session
 }
 
@@ -103,6 +105,9 @@ func (r *Router) Run(ctx context.Context) error {
 		if r.fence.hit(err, time.Now()) {
 			return fmt.Errorf("another process uses the transactional id %q or the instance id %q, and they fence each other: give each its own INSTANCE_ID: %w", r.set.TransactionalID, r.set.InstanceID, err)
 		}
+		if errors.Is(err, errForgotten) && ctx.Err() == nil {
+			r.finish(ctx)
+		}
 		if err != nil && ctx.Err() == nil {
 			r.log.Warn("router session ended, building a new one", "error", err)
 			pause(ctx, sessionPause)
@@ -140,10 +145,16 @@ func (r *Router) session(ctx context.Context) error {
 	if _, _, err := s.Client().ProducerID(ctx); err != nil {
 		return fmt.Errorf("initialise transactional id %q: %w", r.set.TransactionalID, err)
 	}
-	for ctx.Err() == nil {
-		if err := r.turn(ctx, work, s); err != nil {
+	polling, interrupt := context.WithCancelCause(ctx)
+	defer interrupt(nil)
+	r.forgotten.watch(interrupt)
+	for polling.Err() == nil {
+		if err := r.turn(polling, work, s); err != nil {
 			return err
 		}
+	}
+	if ctx.Err() == nil {
+		return context.Cause(polling)
 	}
 	return nil
 }
