@@ -72,7 +72,7 @@ func (t *Topics) describe(ctx context.Context, states map[string]TopicState) err
 	for name := range states {
 		resource := kmsg.NewDescribeConfigsRequestResource()
 		resource.ResourceType, resource.ResourceName = kmsg.ConfigResourceTypeTopic, name
-		resource.ConfigNames = []string{cleanupPolicy, retentionMs, retentionBytes, minInSync, timestampType, timestampAhead}
+		resource.ConfigNames = []string{cleanupPolicy, retentionMs, retentionBytes, minInSync, timestampType, timestampAhead, messageBytes}
 		req.Resources = append(req.Resources, resource)
 	}
 	if len(req.Resources) == 0 {

@@ -14,7 +14,7 @@ import (
 // the first and counts the others.
 func (c TopicConfig) compareClocks(states map[string]TopicState) []Mismatch {
 	var writers []string
-	least := time.Duration(math.MaxInt64)
+	least := forever
 	for _, name := range slices.Sorted(maps.Keys(states)) {
 		have := states[name].Configs
 		if now, known := have[timestampType]; !known || now == c.optional(name)[timestampType] || c.Embedded {
@@ -28,7 +28,7 @@ func (c TopicConfig) compareClocks(states map[string]TopicState) []Mismatch {
 	}
 	m := Mismatch{Topic: writers[0], Setting: timestampType, Want: brokersClock, Have: states[writers[0]].Configs[timestampType]}
 	m.Meaning = "how long records are kept goes by the clocks of the machines that write them"
-	if least < math.MaxInt64 {
+	if least < forever {
 		m.Meaning = fmt.Sprintf("records of a machine whose clock is more than %s ahead of the brokers' are refused (%s), and %s", least, timestampAhead, m.Meaning)
 	}
 	m.Advice = alter(m.Topic, timestampType, brokersClock) + "; what is there stays as it is"
@@ -38,11 +38,14 @@ func (c TopicConfig) compareClocks(states map[string]TopicState) []Mismatch {
 	return []Mismatch{m}
 }
 
+// forever is longer than any bound.
+const forever = time.Duration(math.MaxInt64)
+
 // milliseconds is a bound in milliseconds; none where the broker has no such setting.
 func milliseconds(text string) time.Duration {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 || n > math.MaxInt64/int64(time.Millisecond) {
-		return math.MaxInt64
+		return forever
 	}
 	return time.Duration(n) * time.Millisecond
 }

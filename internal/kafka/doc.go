@@ -17,6 +17,7 @@
 //	mismatch, check, guard  topics that differ from the settings
 //	clocks                  topics that go by the clocks of those that write to them
 //	lag, groups, partitions what brokers know of groups and topics
+//	backlogs                what groups have not finished, next to what is kept for them
 //	record, deadletter      records and headers
 //
 // Non-obvious

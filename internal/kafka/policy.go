@@ -38,6 +38,7 @@ const (
 	timestampType  = "message.timestamp.type"
 	timestampAhead = "message.timestamp.after.max.ms"
 	indexBytes     = "segment.index.bytes"
+	messageBytes   = "max.message.bytes"
 )
 
 // policy is what a topic is created with.
