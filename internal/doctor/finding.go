@@ -36,6 +36,8 @@ const (
 	CheckPermissions Check = "permissions"
 	CheckTopics      Check = "topics"
 	CheckGroups      Check = "groups"
+	CheckRetention   Check = "retention"
+	CheckOffsets     Check = "offsets"
 	CheckClock       Check = "clock"
 	CheckWorkspace   Check = "workspace"
 )

@@ -41,9 +41,23 @@ func (t *Topics) createAll(ctx context.Context, names []string) error {
 	return nil
 }
 
+// create creates topics of one policy, without what is optional where the brokers
+// refuse that. They do not say which setting they do not know.
 func (t *Topics) create(ctx context.Context, p policy, names []string) error {
-	configs := make(map[string]*string, len(p.configs))
-	for key, value := range p.configs {
+	err := t.request(ctx, p, names)
+	for _, left := range []string{indexBytes, timestampType} {
+		if _, asked := p.optional[left]; !asked || !errors.Is(err, kerr.InvalidConfig) {
+			continue
+		}
+		delete(p.optional, left)
+		err = t.request(ctx, p, names)
+	}
+	return err
+}
+
+func (t *Topics) request(ctx context.Context, p policy, names []string) error {
+	configs := make(map[string]*string)
+	for key, value := range p.all() {
 		configs[key] = &value
 	}
 	responses, err := t.admin.CreateTopics(ctx, int32(p.partitions), int16(t.config.Replication), configs, names...)
@@ -60,11 +74,19 @@ func (t *Topics) create(ctx context.Context, p policy, names []string) error {
 	return nil
 }
 
+// all are the settings, optional ones included.
+func (p policy) all() map[string]string {
+	all := maps.Clone(p.configs)
+	maps.Copy(all, p.optional)
+	return all
+}
+
 func (p policy) describe() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d partitions", p.partitions)
-	for _, key := range slices.Sorted(maps.Keys(p.configs)) {
-		b.WriteString(", " + key + "=" + p.configs[key])
+	all := p.all()
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		b.WriteString(", " + key + "=" + all[key])
 	}
 	return b.String()
 }

@@ -15,9 +15,21 @@
 //	topicconfig, policy     what topics are created with
 //	topics, create, hidden  topics that exist, and those that do not
 //	mismatch, check, guard  topics that differ from the settings
+//	clocks                  topics that go by the clocks of those that write to them
 //	lag, groups, partitions what brokers know of groups and topics
 //	pending, unfinished     offsets that wait for the end of a transaction, and ending it
+//	backlogs                what groups have not finished, next to what is kept for them
 //	record, deadletter      records and headers
+//
+// Non-obvious
+//
+//   - Topics of real brokers are created with LogAppendTime: Apache Kafka 4 refuses a
+//     record whose time is an hour ahead, and a stage with such a clock would stand
+//     still (TestAClockThatIsAheadStopsNothing). When ingest took a call is thereby when
+//     the broker stored it. kfake changes the time of a batch and leaves its checksum,
+//     so the embedded broker keeps the time of its clients, whose clock it shares
+//     (TestOptionalSettings).
+//   - Brokers that refuse a setting do not say which (TestBrokersThatLackASetting).
 //
 // Package acl below it lists what brokers have to allow.
 package kafka
