@@ -18,10 +18,9 @@ const (
 
 	// The embedded broker reads its whole log into memory when it starts: about
 	// one gigabyte resident per gigabyte of log after a kill. So there the history
-	// of events is bounded in bytes, which the router, a few milliseconds behind
-	// in the same process, does not notice; and a destination's topic and those
-	// of retries in time alone, because a destination that hangs leaves a backlog
-	// there that must not be cut.
+	// of events is bounded in bytes, and what was delivered is kept for a day. What
+	// the router or the sink has not read is kept beyond that, see package broker:
+	// with a dozen destinations an import outruns the router by more than the bound.
 	embeddedRawBytes         = 128 << 20
 	embeddedBacklogRetention = 24 * time.Hour
 
