@@ -23,6 +23,11 @@ func (s *session) assigned(ctx context.Context, _ *kgo.Client, added map[string]
 	s.tellReassigned()
 }
 
+// begin is called with the group's offsets of new partitions, after assigned.
+func (s *session) begin(ctx context.Context, all map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+	return s.member.Begin(ctx, all)
+}
+
 // revoked gives partitions back in good order: nothing of them starts any more,
 // what is in flight ends, and what is finished is committed. Only when it returns
 // does the group give them to another member, so nobody delivers the same events

@@ -96,7 +96,7 @@ func (s *Sink) Run(ctx context.Context) error {
 	for {
 		err := s.once(ctx)
 		s.joined.Store(false)
-		if !errors.Is(err, kerr.UnknownTopicID) || ctx.Err() != nil {
+		if ctx.Err() != nil || !errors.Is(err, kerr.UnknownTopicID) && !errors.Is(err, kerr.UnknownTopicOrPartition) {
 			return err
 		}
 		// Under its old name the topic has another id now, which only a new client

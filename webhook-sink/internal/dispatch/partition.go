@@ -21,6 +21,7 @@ type Place struct {
 // that is ours again and reads the same records anew.
 type partition struct {
 	Place
+	id          offsets.TopicID
 	destination string        // of deliver topics,
 	queue       *queue        // and what they feed, once they have brought something
 	retry       bool          // of retry topics,

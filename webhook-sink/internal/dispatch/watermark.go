@@ -9,8 +9,9 @@ import (
 // Watermark is how far a partition is finished: what is committed for it.
 type Watermark struct {
 	Place
+	ID   offsets.TopicID // of the topic whose records these are
 	At   kgo.EpochOffset
-	Done string // the records finished beyond At, as metadata of the commit
+	Done string // the records finished beyond At, as text
 
 	part     *partition
 	tracker  *offsets.Tracker
@@ -25,7 +26,7 @@ func (p *partition) watermark() (Watermark, bool) {
 	}
 	offset, epoch := p.tracker.Position()
 	return Watermark{
-		Place: p.Place, part: p, tracker: p.tracker, revision: revision,
+		Place: p.Place, ID: p.id, part: p, tracker: p.tracker, revision: revision,
 		At: kgo.EpochOffset{Epoch: epoch, Offset: offset}, Done: p.tracker.Done().Encode(offset),
 	}, true
 }
