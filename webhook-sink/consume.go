@@ -74,8 +74,7 @@ func (s *session) fetchError(ctx context.Context, fetches kgo.Fetches) error {
 		case errors.Is(err, kgo.ErrClientClosed):
 			fatal = fmt.Errorf("poll: %w", err)
 		case errors.Is(err, kerr.FencedInstanceID):
-			fatal = fmt.Errorf("another process is the member %q of group %s: give each its own INSTANCE_ID: %w",
-				s.set.InstanceID, Group, err)
+			fatal = fmt.Errorf("group %s has another member under the instance id %q: %w", Group, s.set.InstanceID, err)
 		case errors.Is(err, kerr.UnknownTopicID):
 			// How far the old topic was finished must not be committed for the new one.
 			s.dispatcher.ForgetTopic(topic)

@@ -20,6 +20,7 @@ func (s *session) assigned(ctx context.Context, _ *kgo.Client, added map[string]
 	s.gate.Pass()
 	s.dispatcher.Assign(added, s.member.FinishedBefore(ctx, added))
 	s.joined.Store(true)
+	s.served.Store(true)
 	s.tellReassigned()
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -32,6 +33,7 @@ type session struct {
 
 	reassigned chan struct{} // partitions have come or gone since it was last received
 	giveUp     context.CancelCauseFunc
+	served     atomic.Bool // it has had partitions
 
 	workers sync.WaitGroup
 	// cut ends the context of the workers, which otherwise outlives the sink's.
