@@ -17,7 +17,7 @@ func TestFinishedReadsWhatIsCommitted(t *testing.T) {
 		tracker.Begin(offset, epoch, 0)
 	}
 	for _, offset := range []int64{0, 2, 4} {
-		tracker.Finish(offset)
+		tracker.Finish(offset, 0)
 	}
 	committed, _ := tracker.Position()
 	done := Finished(committed, tracker.Done().Encode(committed))

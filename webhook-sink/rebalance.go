@@ -20,7 +20,13 @@ func (s *session) assigned(ctx context.Context, _ *kgo.Client, added map[string]
 	s.gate.Pass()
 	s.dispatcher.Assign(added, s.member.FinishedBefore(ctx, added))
 	s.joined.Store(true)
+	s.served.Store(true)
 	s.tellReassigned()
+}
+
+// begin is called with the group's offsets of new partitions, after assigned.
+func (s *session) begin(ctx context.Context, all map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+	return s.member.Begin(ctx, all)
 }
 
 // revoked gives partitions back in good order: nothing of them starts any more,

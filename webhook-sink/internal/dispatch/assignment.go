@@ -17,6 +17,16 @@ func (d *Dispatcher) Assign(added map[string][]int32, before map[Place]offsets.D
 	}
 }
 
+// Identify notes of which topic the records of a partition are. It is called before
+// they are taken.
+func (d *Dispatcher) Identify(at Place, id offsets.TopicID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if p := d.parts[at]; p != nil {
+		p.id = id
+	}
+}
+
 // Retries counts the partitions of retry topics that are ours.
 func (d *Dispatcher) Retries() int {
 	d.mu.Lock()

@@ -148,7 +148,7 @@ func TestWhatWasFinishedBeforeIsNoBacklog(t *testing.T) {
 			tr.Begin(offset, 0, 0)
 		}
 		for _, offset := range []int64{2, 3, 5} {
-			tr.Finish(offset)
+			tr.Finish(offset, 0)
 		}
 		f.Assign(map[string][]int32{crm.Topic: {0}}, map[Place]offsets.Done{crm: tr.Done()})
 		f.Look(crm, 0, 6)

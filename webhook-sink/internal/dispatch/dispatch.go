@@ -157,7 +157,7 @@ func (d *Dispatcher) Done(j *Job, e Ended) *Job {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if e.Finished {
-		j.tracker.Finish(j.Record.Offset)
+		j.finish()
 		d.Tell()
 	}
 	now := time.Now()

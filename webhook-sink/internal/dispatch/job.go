@@ -25,9 +25,9 @@ type Job struct {
 	record kgo.Record
 	size   int
 	part   *partition
-	// tracker is the partition's at the time: should the log be written anew from
-	// an earlier offset, the partition gets another, and this job no longer counts.
-	tracker *offsets.Tracker
+	// reading is the partition's at the time: should the log be written anew from an
+	// earlier offset, another one begins, and this job no longer counts.
+	reading offsets.Reading
 	queue   *queue
 	key     string // lane of a first attempt
 
@@ -79,6 +79,9 @@ func (j *Job) Read() {
 
 // IsRetry reports whether the job came from a retry topic.
 func (j *Job) IsRetry() bool { return j.part.retry }
+
+// finish notes that the job's record is done with.
+func (j *Job) finish() { j.part.tracker.Finish(j.record.Offset, j.reading) }
 
 // Case is what there is to decide about the job.
 func (j *Job) Case() schedule.Case {

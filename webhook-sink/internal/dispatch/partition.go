@@ -21,6 +21,7 @@ type Place struct {
 // that is ours again and reads the same records anew.
 type partition struct {
 	Place
+	id          offsets.TopicID
 	destination string        // of deliver topics,
 	queue       *queue        // and what they feed, once they have brought something
 	retry       bool          // of retry topics,
@@ -58,14 +59,15 @@ func (p *partition) accept(j *Job) bool {
 	taken := p.taken(j)
 	begun := p.tracker.Begin(j.Record.Offset, j.Record.LeaderEpoch, taken)
 	if begun == offsets.Rewound {
-		// The broker lost its tail and wrote these offsets anew. What is in flight
-		// belongs to records that are gone; the watermark starts over, and may be
-		// committed backwards, which repeats events where staying would skip them.
-		p.tracker, p.committed, p.extent = offsets.NewTracker(offsets.Done{}), 0, extent{}
+		// The broker lost its tail and wrote these offsets anew. What is in flight from
+		// here on belongs to records that are gone; the watermark may be committed
+		// backwards, which repeats events where staying would skip them.
+		p.tracker.Rewind(j.Record.Offset)
+		p.extent = extent{}
 		begun = p.tracker.Begin(j.Record.Offset, j.Record.LeaderEpoch, taken)
 	}
 	p.extent.last = taken
-	j.part, j.tracker = p, p.tracker
+	j.part, j.reading = p, p.tracker.Reading()
 	return begun == offsets.Fresh
 }
 

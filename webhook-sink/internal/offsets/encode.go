@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// MaxEncoded is the length of the longest text that Encode returns: brokers take
-// 4,096 bytes of metadata by default.
-const MaxEncoded = 4096
+// MaxEncoded is the length of the longest text that Encode returns. It leaves room
+// for what else stands in a commit's metadata.
+const MaxEncoded = MaxMetadata - len(origin) - idLength - len(originEnd)
 
 // The prefixes tell our metadata from that of others: the client library, for
 // one, writes its member id there.
@@ -64,7 +64,8 @@ func (d Done) append(at int64, limit int) []byte {
 // Decode reads the metadata of a commit at an offset. Whatever is not written by
 // Encode is the empty set: to forget what was finished only repeats it.
 func Decode(at int64, metadata string) Done {
-	payload, ok := unwrap(metadata)
+	_, text := Origin(metadata)
+	payload, ok := unwrap(text)
 	if !ok || at < 0 || at > maxOffset {
 		return Done{}
 	}
