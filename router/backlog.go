@@ -198,6 +198,8 @@ func (r *Router) lookOnce(ctx context.Context) {
 		r.log.Debug("look at the end of raw-events failed, the lag is that of the last one", "error", err)
 	}
 	r.backlog.look(lags[r.source])
+	r.bookmark(ctx, r.client.Load())
+	r.wait(ctx)
 }
 
 // recount asks the group which partitions are ours. A session does not pass on every

@@ -26,8 +26,6 @@ type forgotten struct {
 	// routed is, for each partition of raw-events, the offset behind what this
 	// process has routed: a commit that is known to have been decided.
 	routed map[int32]int64
-	// interrupt ends the polls of the present session.
-	interrupt context.CancelCauseFunc
 }
 
 // suspect is a partition whose offset is pending.
@@ -49,13 +47,6 @@ const (
 	// finishTime bounds the remedy.
 	finishTime = 10 * time.Second
 )
-
-// watch has polls interrupted through a function from now on.
-func (f *forgotten) watch(interrupt context.CancelCauseFunc) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.interrupt = interrupt
-}
 
 // committed notes what a transaction of this process has routed.
 func (f *forgotten) committed(fetches kgo.Fetches) {
@@ -139,10 +130,8 @@ func (r *Router) seekForgotten(ctx context.Context) {
 		return
 	}
 	r.log.Warn("offsets have been pending for longer than a transaction can last, ending what this router may have left open", "topic", r.source, "partitions", found)
-	r.forgotten.mu.Lock()
-	defer r.forgotten.mu.Unlock()
-	if r.forgotten.interrupt != nil {
-		r.forgotten.interrupt(errForgotten)
+	if end := r.end.Load(); end != nil {
+		(*end)(errForgotten)
 	}
 }
 

@@ -36,9 +36,14 @@ type Router struct {
 	refused map[refusal]bool
 	buried  seldom.Log
 
+	marks     *marks
+	waiting   waiting
+	unkept    seldom.Log
 	forgotten forgotten
 
-	client atomic.Pointer[kgo.Client] // of the present session
+	// Of the present session: its client, and what ends its polls with a cause.
+	client atomic.Pointer[kgo.Client]
+	end    atomic.Pointer[context.CancelCauseFunc]
 }
 
 // New returns a router that has not yet spoken to a broker.
@@ -57,19 +62,20 @@ func New(cfg Config, set Settings) (*Router, error) {
 		backlog: newBacklog(set.Registerer),
 		source:  schemas.TopicRawEvents,
 		refused: make(map[refusal]bool),
+		marks:   newMarks(),
 	}, nil
 }
 
 // Name implements the stage's contract.
 func (r *Router) Name() string { return "router" }
 
-// Ready returns nil once the router has joined its group and knows its
-// partitions.
+// Ready returns nil once the router has joined its group, knows its partitions and
+// where each of them begins.
 func (r *Router) Ready() error {
 	if !r.ready.Load() {
 		return errors.New("router is not a member of its consumer group")
 	}
-	return nil
+	return r.waiting.err()
 }
 
 func (r *Router) assigned(_ context.Context, _ *kgo.Client, added map[string][]int32) {
@@ -78,13 +84,19 @@ func (r *Router) assigned(_ context.Context, _ *kgo.Client, added map[string][]i
 }
 
 func (r *Router) revoked(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
-	r.backlog.forget(gone[r.source])
+	r.forget(gone[r.source])
+}
+
+func (r *Router) forget(partitions []int32) {
+	r.backlog.forget(partitions)
+	r.marks.forget(partitions)
+	r.waiting.drop(partitions...)
 }
 
 // lost is called when the group went on without this router, which also happens
 // when no broker answers any more.
 func (r *Router) lost(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
-	r.backlog.forget(gone[r.source])
+	r.forget(gone[r.source])
 	r.ready.Store(false)
 }
 
@@ -102,6 +114,8 @@ func (r *Router) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := r.session(ctx)
 		r.ready.Store(false)
+		r.marks.clear()
+		r.waiting.clear()
 		if r.fence.hit(err, time.Now()) {
 			return fmt.Errorf("another process uses the transactional id %q or the instance id %q, and they fence each other: give each its own INSTANCE_ID: %w", r.set.TransactionalID, r.set.InstanceID, err)
 		}
@@ -135,6 +149,9 @@ func (r *Router) session(ctx context.Context) error {
 	late := context.AfterFunc(work, func() { kafka.Close(work, s.Client()) })
 	defer func() {
 		if late() {
+			last, cancel := context.WithTimeout(work, bookmarkTime)
+			r.bookmark(last, s.Client())
+			cancel()
 			r.leave(ctx, work, s.Client())
 			kafka.Close(work, s.Client())
 		}
@@ -145,16 +162,16 @@ func (r *Router) session(ctx context.Context) error {
 	if _, _, err := s.Client().ProducerID(ctx); err != nil {
 		return fmt.Errorf("initialise transactional id %q: %w", r.set.TransactionalID, err)
 	}
-	polling, interrupt := context.WithCancelCause(ctx)
-	defer interrupt(nil)
-	r.forgotten.watch(interrupt)
-	for polling.Err() == nil {
-		if err := r.turn(polling, work, s); err != nil {
+	polls, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	r.end.Store(&end)
+	for polls.Err() == nil {
+		if err := r.turn(polls, work, s); err != nil {
 			return err
 		}
 	}
 	if ctx.Err() == nil {
-		return context.Cause(polling)
+		return context.Cause(polls)
 	}
 	return nil
 }
@@ -208,10 +225,17 @@ func (r *Router) prepare(ctx context.Context) error {
 func (r *Router) fetchError(ctx context.Context, fetches kgo.Fetches) error {
 	var fatal error
 	fetches.EachError(func(topic string, partition int32, err error) {
+		cut, lossy := errors.AsType[*kgo.ErrDataLoss](err)
 		switch {
 		case ctx.Err() != nil:
+		case lossy:
+			r.log.Error("log lost its tail: what was in it and not routed is gone, routing goes on where the rest of it ends",
+				"topic", topic, "partition", partition, "routed_up_to", cut.ConsumedTo, "begin", cut.ResetTo)
 		case errors.Is(err, kgo.ErrClientClosed), errors.Is(err, kerr.UnknownTopicID), fenced(err):
 			fatal = err
+		case errors.Is(err, kerr.OffsetOutOfRange):
+			// Where to go on then is decided in one place, as partitions are assigned.
+			fatal = fmt.Errorf("fetch %s[%d]: %w", topic, partition, err)
 		default:
 			r.log.Warn("fetch failed, trying again", "topic", topic, "partition", partition, "error", err)
 		}

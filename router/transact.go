@@ -74,7 +74,8 @@ func (r *Router) transact(ctx context.Context, s *kgo.GroupTransactSession, fetc
 		}
 	})
 	err := b.promise.Err()
-	committed, endErr := s.End(ctx, kgo.TransactionEndTry(err == nil))
+	behind := r.marks.behind(fetches)
+	committed, endErr := s.End(kgo.PreTxnCommitFnContext(ctx, annotate(behind)), kgo.TransactionEndTry(err == nil))
 	switch {
 	case endErr != nil:
 		return false, fmt.Errorf("end transaction: %w", endErr)
@@ -84,6 +85,7 @@ func (r *Router) transact(ctx context.Context, s *kgo.GroupTransactSession, fetc
 	}
 	r.backlog.routed(fetches)
 	r.forgotten.committed(fetches)
+	r.marks.routed(behind)
 	r.metrics.commit(b.decisions, b.begun)
 	for _, span := range b.spans {
 		span.End()
