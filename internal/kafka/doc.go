@@ -13,7 +13,7 @@
 //	advice, advising        what to do about a refusal, in errors and in the log
 //	refusal                 what kind of refusal an error is
 //	topicconfig, policy     what topics are created with
-//	topics, create, hidden  topics that exist, and those that do not
+//	topics, create, hidden  topics that exist, and those that do not; steps, many of them
 //	mismatch, check, guard  topics that differ from the settings
 //	clocks                  topics that go by the clocks of those that write to them
 //	lag, groups, partitions what brokers know of groups and topics
@@ -30,6 +30,8 @@
 //     so the embedded broker keeps the time of its clients, whose clock it shares
 //     (TestOptionalSettings).
 //   - Brokers that refuse a setting do not say which (TestBrokersThatLackASetting).
+//   - Thousands of topics in one request outlast its time, and those that were created
+//     are not told: they are created in steps (TestEnsureInSteps).
 //
 // Package acl below it lists what brokers have to allow.
 package kafka
