@@ -17,6 +17,7 @@
 //	mismatch, check, guard  topics that differ from the settings
 //	lag, groups, partitions what brokers know of groups and topics
 //	pending, unfinished     offsets that wait for the end of a transaction, and ending it
+//	holds, witness          who holds up a partition; whether a record's transaction was committed
 //	record, deadletter      records and headers
 //
 // Package acl below it lists what brokers have to allow.
