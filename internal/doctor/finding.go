@@ -36,8 +36,10 @@ const (
 	CheckPermissions Check = "permissions"
 	CheckTopics      Check = "topics"
 	CheckGroups      Check = "groups"
-	CheckClock       Check = "clock"
-	CheckWorkspace   Check = "workspace"
+	// CheckTransactions is about those that nobody will end.
+	CheckTransactions Check = "transactions"
+	CheckClock        Check = "clock"
+	CheckWorkspace    Check = "workspace"
 )
 
 // Diagnosis is all that was found.
