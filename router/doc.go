@@ -14,8 +14,9 @@
 // and a restart of all routers changes nothing. A marker ends whatever its producer
 // has left open, so the router whose transaction it was makes another one:
 // TestATransactionThatTheBrokersForget. It commits what the router knows to have been
-// committed, and aborts what it knows nothing of: events of one transaction may then
-// be routed twice, and none is lost.
+// committed, or what a record of that transaction shows to have been, and aborts what
+// nobody knows of any more, since the router was started anew: events of one
+// transaction may then be routed twice, and none is lost.
 //
 // # Where routing begins
 //

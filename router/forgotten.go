@@ -26,6 +26,8 @@ type forgotten struct {
 	// routed is, for each partition of raw-events, the offset behind what this
 	// process has routed: a commit that is known to have been decided.
 	routed map[int32]int64
+	// doubts are commits of which nobody could tell whether they were.
+	doubts map[int32]doubt
 }
 
 // suspect is a partition whose offset is pending.
@@ -33,6 +35,12 @@ type suspect struct {
 	before int64     // what was committed before
 	since  time.Time // when it was first seen so
 	acted  time.Time // when something was last done about it; zero: never
+}
+
+// doubt is a commit whose answer was lost.
+type doubt struct {
+	offset  int64
+	witness *kgo.Record // of the same transaction: it shows what was decided; nil: nothing was written
 }
 
 // errForgotten ends a session whose transactional id may be the one.
@@ -52,14 +60,30 @@ const (
 func (f *forgotten) committed(fetches kgo.Fetches) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.routed == nil {
-		f.routed = make(map[int32]int64)
+	for partition, offset := range behind(fetches) {
+		f.routed[partition] = offset
+		delete(f.doubts, partition)
 	}
+}
+
+// doubted notes what one may have routed that wrote the witness.
+func (f *forgotten) doubted(fetches kgo.Fetches, witness *kgo.Record) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for partition, offset := range behind(fetches) {
+		f.doubts[partition] = doubt{offset, witness}
+	}
+}
+
+// behind returns the offsets that a transaction over these records commits.
+func behind(fetches kgo.Fetches) map[int32]int64 {
+	offsets := make(map[int32]int64)
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
 		if n := len(p.Records); n > 0 {
-			f.routed[p.Partition] = p.Records[n-1].Offset + 1
+			offsets[p.Partition] = p.Records[n-1].Offset + 1
 		}
 	})
+	return offsets
 }
 
 // note compares what is pending with what was at earlier looks. It returns the
@@ -90,18 +114,21 @@ func (f *forgotten) note(pending map[int32]int64, now time.Time, patience time.D
 	return found, stubborn
 }
 
-// decided returns the offsets of pending partitions that a transaction of this
-// process has committed, as it was told, beyond what the group shows.
-func (f *forgotten) decided(pending map[int32]int64) map[int32]int64 {
+// decided returns the offsets of pending partitions that transactions of this
+// process have committed, beyond what the group shows, and those that they may have.
+func (f *forgotten) decided(pending map[int32]int64) (known map[int32]int64, doubts map[int32]doubt) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	known := make(map[int32]int64)
+	known, doubts = make(map[int32]int64), make(map[int32]doubt)
 	for partition, before := range pending {
-		if routed, ours := f.routed[partition]; ours && routed > before {
-			known[partition] = routed
+		if offset, ours := f.routed[partition]; ours && offset > before {
+			known[partition] = offset
+		}
+		if d, ours := f.doubts[partition]; ours && d.offset > before && d.witness != nil {
+			doubts[partition] = d
 		}
 	}
-	return known
+	return known, doubts
 }
 
 // retry has the next look act again.
@@ -144,7 +171,7 @@ func (r *Router) finish(ctx context.Context) {
 	if err == nil && len(pending) == 0 {
 		return // somebody else's, who was quicker
 	}
-	u := kafka.Unfinished{TransactionalID: r.set.TransactionalID, Group: Group, Topic: r.source, Offsets: r.forgotten.decided(pending)}
+	u := kafka.Unfinished{TransactionalID: r.set.TransactionalID, Group: Group, Topic: r.source, Offsets: r.settled(ctx, pending)}
 	if err == nil {
 		err = u.Finish(ctx, r.set.Kafka)
 	}
@@ -154,4 +181,22 @@ func (r *Router) finish(ctx context.Context) {
 		return
 	}
 	r.log.Warn("ended what this router may have left open", "committed", u.Offsets, "transactional_id", u.TransactionalID)
+}
+
+// settled returns the offsets of pending partitions that were committed, as this
+// process knows or a witness tells.
+func (r *Router) settled(ctx context.Context, pending map[int32]int64) map[int32]int64 {
+	known, doubts := r.forgotten.decided(pending)
+	for partition, d := range doubts {
+		asking, cancel := context.WithTimeout(ctx, finishTime/4)
+		committed, err := kafka.Committed(asking, r.set.Kafka, d.witness)
+		cancel()
+		if err != nil {
+			r.log.Warn("whether a transaction was committed is not to be found out", "error", err)
+		}
+		if committed {
+			known[partition] = max(known[partition], d.offset)
+		}
+	}
+	return known
 }

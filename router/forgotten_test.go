@@ -1,6 +1,10 @@
 package router
 
 import (
+	"context"
+	"errors"
+	"net"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -9,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/testkit"
@@ -21,10 +26,12 @@ import (
 func TestATransactionThatTheBrokersForget(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
+		untold    bool // the answer to its end is lost as well
 		restarted bool // the router that made the transaction is gone
 		routed    int  // events on the destination's topic in the end
 	}{
-		"its router lives":            {restarted: false, routed: 2},
+		"its router lives":            {routed: 2},
+		"its router was not told":     {untold: true, routed: 2},
 		"its router was started anew": {restarted: true, routed: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -32,9 +39,16 @@ func TestATransactionThatTheBrokersForget(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, testkit.Virtual(t))
 				ended := b.forget()
+				line := new(outage)
+				if c.untold {
+					b.Fake.ControlKey(int16(kmsg.EndTxn), func(kmsg.Request) (kmsg.Response, error, bool) {
+						line.until.Store(time.Now().Add(5 * time.Second).UnixNano())
+						return nil, nil, false
+					})
+				}
 				run := func() (stop func()) {
 					r := b.router(t)
-					r.set.Kafka = append(r.set.Kafka, b.Options()...)
+					r.set.Kafka = slices.Concat(r.set.Kafka, b.Options(), []kgo.Opt{kgo.Dialer(line.dial(b))})
 					return start(t, r)
 				}
 				stop := run()
@@ -62,6 +76,36 @@ func TestATransactionThatTheBrokersForget(t *testing.T) {
 			})
 		})
 	}
+}
+
+// outage is a network that is down for a while: what is answered meanwhile is lost.
+type outage struct{ until atomic.Int64 }
+
+func (o *outage) down() bool { return time.Now().UnixNano() < o.until.Load() }
+
+func (o *outage) dial(b *bench) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if o.down() {
+			return nil, errors.New("no route to host")
+		}
+		conn, err := b.Dial(ctx, network, addr)
+		return &line{conn, o}, err
+	}
+}
+
+// line is a connection over it.
+type line struct {
+	net.Conn
+
+	outage *outage
+}
+
+func (l *line) Read(p []byte) (int, error) {
+	n, err := l.Conn.Read(p)
+	if l.outage.down() {
+		return 0, errors.Join(errors.New("connection reset"), l.Close())
+	}
+	return n, err
 }
 
 // forget has the brokers lose the end of the group's first transaction: what it

@@ -55,14 +55,15 @@ func New(cfg Config, set Settings) (*Router, error) {
 		set.Destinations = telemetry.NewDestinations(telemetry.MaxDestinations, set.Registerer, set.Logger)
 	}
 	return &Router{
-		cfg:     cfg,
-		set:     set,
-		log:     set.Logger,
-		metrics: newMetrics(set.Registerer, set.Destinations),
-		backlog: newBacklog(set.Registerer),
-		source:  schemas.TopicRawEvents,
-		refused: make(map[refusal]bool),
-		marks:   newMarks(),
+		cfg:       cfg,
+		set:       set,
+		log:       set.Logger,
+		metrics:   newMetrics(set.Registerer, set.Destinations),
+		backlog:   newBacklog(set.Registerer),
+		source:    schemas.TopicRawEvents,
+		refused:   make(map[refusal]bool),
+		forgotten: forgotten{routed: make(map[int32]int64), doubts: make(map[int32]doubt)},
+		marks:     newMarks(),
 	}, nil
 }
 

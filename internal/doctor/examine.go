@@ -108,6 +108,7 @@ func (set *Settings) served(ctx context.Context, cl *kgo.Client, now time.Time, 
 	}
 	all = append(all, judgeGroups(groups)...)
 	all = append(all, set.kept(ctx, s)...)
+	all = append(all, set.transactions(ctx, now, s)...)
 	newest, err := set.Topics.Newest(ctx, schemas.TopicRawEvents)
 	if err != nil {
 		return append(all, unable(CheckClock, err))
@@ -127,6 +128,20 @@ func (set *Settings) kept(ctx context.Context, s *workspace.Snapshot) []Finding 
 		return append(all, unable(CheckOffsets, err))
 	}
 	return append(all, judgeOffsets(offsets, backlogs)...)
+}
+
+func (set *Settings) transactions(ctx context.Context, now time.Time, s *workspace.Snapshot) []Finding {
+	var routers []string
+	for _, stage := range set.Stages {
+		if stage.Name == "router" {
+			routers = append(routers, stage.Group)
+		}
+	}
+	facts, err := lookAtTransactions(ctx, set.Topics, set.expected(s), routers)
+	if err != nil {
+		return []Finding{unable(CheckTransactions, err)}
+	}
+	return judgeTransactions(facts, set.Brokers, now)
 }
 
 func (set *Settings) topicsAndGrants(ctx context.Context, cl *kgo.Client, s *workspace.Snapshot) []Finding {

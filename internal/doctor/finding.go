@@ -38,8 +38,10 @@ const (
 	CheckGroups      Check = "groups"
 	CheckRetention   Check = "retention"
 	CheckOffsets     Check = "offsets"
-	CheckClock       Check = "clock"
-	CheckWorkspace   Check = "workspace"
+	// CheckTransactions is about those that nobody will end.
+	CheckTransactions Check = "transactions"
+	CheckClock        Check = "clock"
+	CheckWorkspace    Check = "workspace"
 )
 
 // Diagnosis is all that was found.

@@ -19,6 +19,7 @@
 //	lag, groups, partitions what brokers know of groups and topics
 //	pending, unfinished     offsets that wait for the end of a transaction, and ending it
 //	backlogs                what groups have not finished, next to what is kept for them
+//	holds, witness          who holds up a partition; whether a record's transaction was committed
 //	record, deadletter      records and headers
 //
 // Non-obvious
