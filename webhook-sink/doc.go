@@ -57,4 +57,7 @@
 //     a sink's own join, sent again, takes its place. A new session is the cure; the sink
 //     gives up at the third within a minute that had joined (TestAFencedSinkJoinsAgain,
 //     TestASinkWithARival).
+//   - Topics are created and not waited for. To wait for a leader of each would have one
+//     broker that is away, or one topic that may not be created, stop the deliveries of
+//     all destinations (TestATopicWithoutALeader, TestATopicThatCannotBeCreated).
 package webhooksink

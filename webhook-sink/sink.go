@@ -12,6 +12,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/telemetry"
+	"github.com/anabranch/anabranch/internal/telemetry/seldom"
 	"github.com/anabranch/anabranch/webhook-sink/internal/account"
 	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
 	"github.com/anabranch/anabranch/webhook-sink/internal/schedule"
@@ -32,6 +33,7 @@ type Sink struct {
 	close    func()
 	joined   atomic.Bool
 	rival    kafka.Rival
+	refusals seldom.Log // of topics
 
 	commitEvery time.Duration
 }
@@ -135,7 +137,9 @@ func (s *Sink) once(ctx context.Context) (joined bool, err error) {
 	s.account.Follow(s.set.Workspace.Load())
 	var sub *subscription.Subscription
 	ok := s.persist(ctx, "find topics", func() (err error) {
-		sub, err = subscription.Find(ctx, s.set.Topics, s.set.Workspace.Load(), s.cfg.RetryDelays)
+		var refused map[string]error
+		sub, refused, err = subscription.Find(ctx, s.set.Topics, s.set.Workspace.Load(), s.cfg.RetryDelays)
+		s.refused(refused)
 		return err
 	})
 	if !ok {
