@@ -103,6 +103,7 @@ func (s *session) options() []kgo.Opt {
 		kgo.FetchMaxBytes(fetchMaxBytes),
 		kgo.FetchMaxPartitionBytes(fetchMaxPartitionBytes),
 		kgo.OnPartitionsAssigned(s.assigned),
+		kgo.AdjustFetchOffsetsFn(s.resume),
 		kgo.OnPartitionsRevoked(s.revoked),
 		kgo.OnPartitionsLost(s.lost),
 	)

@@ -28,6 +28,7 @@ type partition struct {
 
 	extent    extent
 	tracker   *offsets.Tracker
+	aside     aside  // keys that tracker does not follow
 	committed uint64 // revision of the tracker that the broker knows
 	running   int    // jobs being worked on
 
@@ -46,7 +47,7 @@ type partition struct {
 }
 
 func newPartition(at Place, before offsets.Done) *partition {
-	p := &partition{Place: at, tracker: offsets.NewTracker(before), idle: make(chan struct{})}
+	p := &partition{Place: at, tracker: offsets.NewTracker(before), aside: newAside(before), idle: make(chan struct{})}
 	p.destination, _ = schemas.DestinationOf(at.Topic)
 	p.delay, p.retry = schemas.RetryDelayOf(at.Topic)
 	return p
@@ -62,6 +63,7 @@ func (p *partition) accept(j *Job) bool {
 		// belongs to records that are gone; the watermark starts over, and may be
 		// committed backwards, which repeats events where staying would skip them.
 		p.tracker, p.committed, p.extent = offsets.NewTracker(offsets.Done{}), 0, extent{}
+		p.aside.rewind(j.Record.Offset)
 		begun = p.tracker.Begin(j.Record.Offset, j.Record.LeaderEpoch, taken)
 	}
 	p.extent.last = taken
