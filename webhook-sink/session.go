@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/telemetry/seldom"
 	"github.com/anabranch/anabranch/webhook-sink/internal/account"
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 	"github.com/anabranch/anabranch/webhook-sink/internal/group"
@@ -31,6 +32,9 @@ type session struct {
 	gate       group.Gate
 	sub        *subscription.Subscription
 
+	rereading      chan struct{} // has an item for each part that is being read once more
+	rereadFailures seldom.Log
+
 	reassigned chan struct{} // partitions have come or gone since it was last received
 	giveUp     context.CancelCauseFunc
 	served     atomic.Bool // it has had partitions
@@ -43,7 +47,7 @@ type session struct {
 }
 
 func newSession(ctx context.Context, sink *Sink, sub *subscription.Subscription) (*session, error) {
-	s := &session{Sink: sink, sub: sub, reassigned: make(chan struct{}, 1)}
+	s := &session{Sink: sink, sub: sub, reassigned: make(chan struct{}, 1), rereading: make(chan struct{}, rereads)}
 	working, cut := context.WithCancel(context.WithoutCancel(ctx))
 	s.cut = cut
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -69,6 +73,7 @@ func newSession(ctx context.Context, sink *Sink, sub *subscription.Subscription)
 		Flow:      flowOf(client),
 		Gauges:    s.account.Gauges(),
 		Start:     func(j *dispatch.Job) { s.workers.Go(func() { worker.Work(working, j) }) },
+		Reread:    func(r *dispatch.Reread) { s.workers.Go(func() { s.reread(working, r) }) },
 	})
 	worker.Done = s.dispatcher.Done
 	s.member = &group.Member{

@@ -30,6 +30,9 @@ type Job struct {
 	reading offsets.Reading
 	queue   *queue
 	key     string // lane of a first attempt
+	// aside is set of an event whose key was set aside when it was read: its end is
+	// noted there, and not in the partition's tracker.
+	aside *asideKey
 
 	slot     bool      // it holds a slot of its destination; a retry without one is only put back
 	began    time.Time // when it got that slot
@@ -45,11 +48,8 @@ const overhead = 768
 // fetched the record is a view of the whole response, megabytes with the events of
 // many destinations, and a single one that waits would keep all of that in memory.
 func NewJob(r *kgo.Record) *Job {
-	size := len(r.Key) + len(r.Value)
-	for i := range r.Headers {
-		size += len(r.Headers[i].Value)
-	}
-	room := make([]byte, 0, size)
+	size := sizeOf(r)
+	room := make([]byte, 0, size-overhead)
 	own := func(b []byte) []byte {
 		if b == nil {
 			return nil // a tombstone is not an empty value
@@ -58,7 +58,7 @@ func NewJob(r *kgo.Record) *Job {
 		room = append(room, b...)
 		return room[start:len(room):len(room)]
 	}
-	j := &Job{record: *r, size: size + overhead}
+	j := &Job{record: *r, size: size}
 	j.Record = &j.record
 	j.record.Key, j.record.Value = own(r.Key), own(r.Value)
 	j.record.Headers = slices.Clone(r.Headers)
@@ -66,6 +66,15 @@ func NewJob(r *kgo.Record) *Job {
 		j.record.Headers[i].Value = own(r.Headers[i].Value)
 	}
 	return j
+}
+
+// sizeOf is what a record takes in memory while it waits.
+func sizeOf(r *kgo.Record) int {
+	size := len(r.Key) + len(r.Value) + overhead
+	for i := range r.Headers {
+		size += len(r.Headers[i].Value)
+	}
+	return size
 }
 
 // Read reads the headers. The destination is the one that the record's topic
@@ -79,9 +88,6 @@ func (j *Job) Read() {
 
 // IsRetry reports whether the job came from a retry topic.
 func (j *Job) IsRetry() bool { return j.part.retry }
-
-// finish notes that the job's record is done with.
-func (j *Job) finish() { j.part.tracker.Finish(j.record.Offset, j.reading) }
 
 // Case is what there is to decide about the job.
 func (j *Job) Case() schedule.Case {

@@ -29,6 +29,7 @@ type partition struct {
 
 	extent    extent
 	tracker   *offsets.Tracker
+	aside     aside  // keys that tracker does not follow
 	committed uint64 // revision of the tracker that the broker knows
 	running   int    // jobs being worked on
 
@@ -47,7 +48,7 @@ type partition struct {
 }
 
 func newPartition(at Place, before offsets.Done) *partition {
-	p := &partition{Place: at, tracker: offsets.NewTracker(before), idle: make(chan struct{})}
+	p := &partition{Place: at, tracker: offsets.NewTracker(before), aside: newAside(before), idle: make(chan struct{})}
 	p.destination, _ = schemas.DestinationOf(at.Topic)
 	p.delay, p.retry = schemas.RetryDelayOf(at.Topic)
 	return p
@@ -64,6 +65,7 @@ func (p *partition) accept(j *Job) bool {
 		// backwards, which repeats events where staying would skip them.
 		p.tracker.Rewind(j.Record.Offset)
 		p.extent = extent{}
+		p.aside.rewind(j.Record.Offset)
 		begun = p.tracker.Begin(j.Record.Offset, j.Record.LeaderEpoch, taken)
 	}
 	p.extent.last = taken

@@ -19,14 +19,14 @@ type Watermark struct {
 
 // watermark returns what is to be committed; false when the broker knows it.
 func (p *partition) watermark() (Watermark, bool) {
-	revision := p.tracker.Revision()
+	revision := p.tracker.Revision() + p.aside.revision
 	if revision == p.committed {
 		return Watermark{}, false
 	}
-	offset, epoch := p.tracker.Position()
+	offset, epoch, beyond := p.tracker.Mark(p.aside.marks())
 	return Watermark{
 		Place: p.Place, ID: p.id, part: p, revision: revision,
-		At: kgo.EpochOffset{Epoch: epoch, Offset: offset}, Done: p.tracker.Done().Encode(offset),
+		At: kgo.EpochOffset{Epoch: epoch, Offset: offset}, Done: beyond.Encode(offset),
 	}, true
 }
 

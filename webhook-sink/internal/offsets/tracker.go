@@ -53,8 +53,15 @@ type entry struct {
 type Reading uint16
 
 // NewTracker returns a tracker for a partition that is read from a commit which
-// knew of the finished records before.
-func NewTracker(before Done) *Tracker { return &Tracker{before: before, leader: -1, epoch: -1} }
+// knew of the finished records before; where that has keys set aside, from
+// [Done.Resume].
+func NewTracker(before Done) *Tracker {
+	t := &Tracker{before: before, leader: -1, epoch: -1}
+	if len(before.aside) > 0 {
+		t.seen, t.last, t.leader, t.epoch = true, before.main-1, before.mainEpoch, before.mainEpoch
+	}
+	return t
+}
 
 // Begun is the answer to [Tracker.Begin].
 type Begun uint8
@@ -159,6 +166,11 @@ func (t *Tracker) cut() {
 	// The array behind the slice is let go when append outgrows what is left of
 	// it, so each entry is moved once at most on average.
 	t.open = t.open[done:]
+}
+
+// Resume is [Done.Resume] of what had finished before.
+func (t *Tracker) Resume(committed int64) (offset int64, epoch int32, ok bool) {
+	return t.before.Resume(committed)
 }
 
 // Revision changes with every record that finishes; zero while none has.
