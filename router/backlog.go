@@ -99,7 +99,10 @@ func (s *stretch) polled(p *kgo.FetchPartition, now time.Time) {
 	if !s.known {
 		s.known, s.next = true, first.Offset
 	}
-	s.end, s.held = max(s.end, p.LastStableOffset, p.Records[len(p.Records)-1].Offset+1), first.Timestamp
+	s.end = max(s.end, p.LastStableOffset, p.Records[len(p.Records)-1].Offset+1)
+	if s.held.IsZero() { // a transaction is filled by several polls
+		s.held = first.Timestamp
+	}
 	s.catchUp(now)
 }
 

@@ -78,6 +78,8 @@ const (
 	heartbeatInterval = time.Second
 	// fetchWait is how long a fetch may wait at the broker for a first record.
 	fetchWait = 500 * time.Millisecond
+	// bufferedBytes bounds what waits for the brokers' acknowledgement.
+	bufferedBytes = 32 << 20
 )
 
 func (r *Router) options() []kgo.Opt {
@@ -86,7 +88,7 @@ func (r *Router) options() []kgo.Opt {
 	opts = append(opts,
 		kgo.ConsumerGroup(Group),
 		kgo.ConsumeTopics(r.source),
-		kgo.TransactionalID(r.set.TransactionalID),
+		kgo.TransactionalID(r.transactionalID()),
 		kgo.TransactionTimeout(r.cfg.TransactionTimeout),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		// Markers of transactions come with the records: only so is it known, and
@@ -102,6 +104,9 @@ func (r *Router) options() []kgo.Opt {
 		// The end of the transaction flushes: waiting for company would only add to
 		// the latency.
 		kgo.ProducerLinger(0),
+		// What is written faster than the brokers take it waits in the loop: an event
+		// of a transaction with many destinations is held once, its batches are not.
+		kgo.MaxBufferedBytes(bufferedBytes),
 		kgo.ProducerBatchCompression(kgo.SnappyCompression(), kgo.NoCompression()),
 		// Where partitions begin is ours to decide, once they are assigned: a position
 		// that the log does not hold ends the session.

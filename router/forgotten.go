@@ -163,24 +163,34 @@ func (r *Router) seekForgotten(ctx context.Context) {
 }
 
 // finish ends what the brokers have forgotten of this router's transactions. It is
-// for the time between two sessions, of which it would fence one.
+// for the time between two sessions, of which it would fence one. Under which of its
+// ids the transaction was is not known: the one in use comes first.
 func (r *Router) finish(ctx context.Context) {
+	for n := range identities {
+		done, err := r.finishAs(ctx, r.idOf((r.identity+n)%identities))
+		if err != nil {
+			r.forgotten.retry()
+			r.log.Warn("could not end what the brokers have forgotten, trying again", "error", err)
+		}
+		if done || err != nil {
+			return
+		}
+	}
+}
+
+// finishAs does it for one id. It reports whether nothing is pending any more.
+func (r *Router) finishAs(ctx context.Context, id string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, finishTime)
 	defer cancel()
 	pending, err := r.set.Topics.Pending(ctx, Group, r.source)
-	if err == nil && len(pending) == 0 {
-		return // somebody else's, who was quicker
+	if err != nil || len(pending) == 0 {
+		return err == nil, err
 	}
-	u := kafka.Unfinished{TransactionalID: r.set.TransactionalID, Group: Group, Topic: r.source, Offsets: r.settled(ctx, pending)}
-	if err == nil {
-		err = u.Finish(ctx, r.set.Kafka)
+	u := kafka.Unfinished{TransactionalID: id, Group: Group, Topic: r.source, Offsets: r.settled(ctx, pending)}
+	if err = u.Finish(ctx, r.set.Kafka); err == nil {
+		r.log.Warn("ended what this router may have left open", "committed", u.Offsets, "transactional_id", id)
 	}
-	if err != nil {
-		r.forgotten.retry()
-		r.log.Warn("could not end what the brokers have forgotten, trying again", "error", err)
-		return
-	}
-	r.log.Warn("ended what this router may have left open", "committed", u.Offsets, "transactional_id", u.TransactionalID)
+	return false, err
 }
 
 // settled returns the offsets of pending partitions that were committed, as this

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -28,23 +29,35 @@ func TestATransactionThatTheBrokersForget(t *testing.T) {
 	for name, c := range map[string]struct {
 		untold    bool // the answer to its end is lost as well
 		restarted bool // the router that made the transaction is gone
+		unkept    bool // and so is the copy of its offsets
 		routed    int  // events on the destination's topic in the end
 	}{
 		"its router lives":            {routed: 2},
 		"its router was not told":     {untold: true, routed: 2},
-		"its router was started anew": {restarted: true, routed: 3},
+		"its router was started anew": {restarted: true, routed: 2},
+		"nobody knows of it":          {restarted: true, unkept: true, routed: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, testkit.Virtual(t))
 				ended := b.forget()
-				line := new(outage)
+				line := new(restart)
 				if c.untold {
 					b.Fake.ControlKey(int16(kmsg.EndTxn), func(kmsg.Request) (kmsg.Response, error, bool) {
 						line.until.Store(time.Now().Add(5 * time.Second).UnixNano())
 						return nil, nil, false
 					})
+				}
+				if c.unkept {
+					var none kadm.Offsets // the group has been somewhere
+					for num := range int32(3) {
+						none.AddOffset(schemas.TopicRawEvents, num, 0, -1)
+					}
+					if err := b.admin(t).CommitAllOffsets(t.Context(), Group, none); err != nil {
+						t.Fatal(err)
+					}
+					b.Fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Err: kerr.GroupAuthorizationFailed, Count: -1})
 				}
 				run := func() (stop func()) {
 					r := b.router(t)
@@ -78,12 +91,12 @@ func TestATransactionThatTheBrokersForget(t *testing.T) {
 	}
 }
 
-// outage is a network that is down for a while: what is answered meanwhile is lost.
-type outage struct{ until atomic.Int64 }
+// restart is a network that is down for a while: what is answered meanwhile is lost.
+type restart struct{ until atomic.Int64 }
 
-func (o *outage) down() bool { return time.Now().UnixNano() < o.until.Load() }
+func (o *restart) down() bool { return time.Now().UnixNano() < o.until.Load() }
 
-func (o *outage) dial(b *bench) func(context.Context, string, string) (net.Conn, error) {
+func (o *restart) dial(b *bench) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if o.down() {
 			return nil, errors.New("no route to host")
@@ -97,12 +110,12 @@ func (o *outage) dial(b *bench) func(context.Context, string, string) (net.Conn,
 type line struct {
 	net.Conn
 
-	outage *outage
+	restart *restart
 }
 
 func (l *line) Read(p []byte) (int, error) {
 	n, err := l.Conn.Read(p)
-	if l.outage.down() {
+	if l.restart.down() {
 		return 0, errors.Join(errors.New("connection reset"), l.Close())
 	}
 	return n, err

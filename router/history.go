@@ -13,7 +13,8 @@ import (
 // history reports whether anything was ever routed to a destination that there still
 // is. Ends of topics never go back, but they tell of aborted transactions too: the
 // first of a new installation may have been one. So where all is there that a topic
-// has ever held, it is read.
+// has ever held, it is read. A partition without a leader tells nothing, and the
+// others of its topic tell enough; not so a topic without any.
 func (r *Router) history(ctx context.Context) (bool, error) {
 	topics, err := r.set.Topics.List(ctx, schemas.DeliverTopic(""))
 	if err != nil {
@@ -24,6 +25,11 @@ func (r *Router) history(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	unread := make(map[string]map[int32]kgo.Offset)
+	for _, topic := range topics {
+		if len(extents[topic]) == 0 {
+			return false, fmt.Errorf("%s: the brokers do not tell what it holds", topic)
+		}
+	}
 	for topic, partitions := range extents {
 		for num, extent := range partitions {
 			switch {

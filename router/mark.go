@@ -99,7 +99,10 @@ func (m *marks) behind(fetches kgo.Fetches) map[int32]mark {
 		if len(p.Records) == 0 {
 			return
 		}
-		at := m.parts[p.Partition]
+		at, more := behind[p.Partition]
+		if !more {
+			at = m.parts[p.Partition]
+		}
 		for _, rec := range p.Records {
 			if rec.Timestamp.After(at.newest) {
 				at.newest = rec.Timestamp

@@ -34,7 +34,16 @@ type Router struct {
 	// refused holds what aborted a transaction by its size, so that it does not
 	// abort the next one.
 	refused map[refusal]bool
+	limits  limits
 	buried  seldom.Log
+	// outages are topics that are left out, strikes those that may have to be.
+	outages  outages
+	strikes  strikes
+	full     budget    // of a transaction
+	halvings int       // of it, for brokers that are slow
+	begun    time.Time // the open transaction; zero: there is none
+	pulse    *pulse    // of the present session
+	identity int       // which of its transactional ids is used
 
 	marks     *marks
 	waiting   waiting
@@ -61,9 +70,13 @@ func New(cfg Config, set Settings) (*Router, error) {
 		metrics:   newMetrics(set.Registerer, set.Destinations),
 		backlog:   newBacklog(set.Registerer),
 		source:    schemas.TopicRawEvents,
+		full:      budget{read: cfg.MaxRecords, written: budgetRecords, bytes: budgetBytes},
 		refused:   make(map[refusal]bool),
-		forgotten: forgotten{routed: make(map[int32]int64), doubts: make(map[int32]doubt)},
+		limits:    make(limits),
+		outages:   make(outages),
+		strikes:   make(strikes),
 		marks:     newMarks(),
+		forgotten: forgotten{routed: make(map[int32]int64), doubts: make(map[int32]doubt)},
 	}, nil
 }
 
@@ -117,7 +130,8 @@ func (r *Router) Run(ctx context.Context) error {
 		r.ready.Store(false)
 		r.marks.clear()
 		r.waiting.clear()
-		if r.fence.hit(err, time.Now()) {
+		now := time.Now()
+		if rival(err, r.circumstances(now), r.cfg.TransactionTimeout) && r.fence.hit(now) {
 			return fmt.Errorf("another process uses the transactional id %q or the instance id %q, and they fence each other: give each its own INSTANCE_ID: %w", r.set.TransactionalID, r.set.InstanceID, err)
 		}
 		if errors.Is(err, errForgotten) && ctx.Err() == nil {
@@ -131,6 +145,14 @@ func (r *Router) Run(ctx context.Context) error {
 	return nil
 }
 
+func (r *Router) circumstances(now time.Time) circumstances {
+	c := circumstances{interrupted: r.pulse.interrupted(now)}
+	if !r.begun.IsZero() {
+		c.open = now.Sub(r.begun)
+	}
+	return c
+}
+
 // sessionPause keeps a router whose broker refuses it from asking in a tight
 // loop.
 const sessionPause = 500 * time.Millisecond
@@ -138,7 +160,8 @@ const sessionPause = 500 * time.Millisecond
 // session routes with one client until ctx ends (nil) or the session cannot be
 // used any more.
 func (r *Router) session(ctx context.Context) error {
-	s, err := kgo.NewGroupTransactSession(r.options()...)
+	r.begun, r.pulse = time.Time{}, newPulse(time.Now())
+	s, err := kgo.NewGroupTransactSession(append(r.options(), kgo.WithHooks(r.pulse))...)
 	if err != nil {
 		return fmt.Errorf("create the router's session: %w", err)
 	}
@@ -157,11 +180,8 @@ func (r *Router) session(ctx context.Context) error {
 			kafka.Close(work, s.Client())
 		}
 	}()
-	// Asking for the producer id first ends the transaction that a killed
-	// predecessor left open. Without it the predecessor's pending offsets hold up
-	// our own first offset fetch for the whole transaction timeout.
-	if _, _, err := s.Client().ProducerID(ctx); err != nil {
-		return fmt.Errorf("initialise transactional id %q: %w", r.set.TransactionalID, err)
+	if err := r.identify(ctx, s.Client()); err != nil {
+		return err
 	}
 	polls, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -180,7 +200,9 @@ func (r *Router) session(ctx context.Context) error {
 // turn polls once, until ctx ends, and routes what came, which work bounds. An
 // error means that the session is of no more use.
 func (r *Router) turn(ctx, work context.Context, s *kgo.GroupTransactSession) error {
-	fetches := s.PollRecords(ctx, r.cfg.MaxRecords)
+	// The first event alone, since a plan may be made for it before the budget of the
+	// transaction is known; what waits fetched behind it comes at once.
+	fetches := s.PollRecords(ctx, 1)
 	if err := r.fetchError(ctx, fetches); err != nil {
 		return err
 	}

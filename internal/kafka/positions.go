@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -41,21 +43,21 @@ func (t *Topics) Commits(ctx context.Context, group, topic string) (map[int32]Co
 type Extent struct{ Start, Stable, End int64 }
 
 // Extents returns the extent of each partition of the topics. Topics that do not
-// exist are left out.
+// exist are left out, and so are partitions that no leader answers for.
 func (t *Topics) Extents(ctx context.Context, topics ...string) (map[string]map[int32]Extent, error) {
 	if len(topics) == 0 {
 		return map[string]map[int32]Extent{}, nil // the library takes none for all
 	}
-	starts, err := listed(t.admin.ListStartOffsets(ctx, topics...))
+	starts, err := answered(t.admin.ListStartOffsets(ctx, topics...))
 	if err != nil {
 		return nil, err
 	}
-	stables, err := listed(t.admin.ListCommittedOffsets(ctx, topics...))
+	stables, err := answered(t.admin.ListCommittedOffsets(ctx, topics...))
 	if err != nil {
 		return nil, err
 	}
 	// The ends are looked up last: nothing else is beyond them then.
-	ends, err := listed(t.admin.ListEndOffsets(ctx, topics...))
+	ends, err := answered(t.admin.ListEndOffsets(ctx, topics...))
 	if err != nil {
 		return nil, err
 	}
@@ -63,10 +65,27 @@ func (t *Topics) Extents(ctx context.Context, topics ...string) (map[string]map[
 	for topic, partitions := range ends {
 		all[topic] = make(map[int32]Extent, len(partitions))
 		for partition, end := range partitions {
-			all[topic][partition] = Extent{Start: starts[topic][partition].Offset, Stable: stables[topic][partition].Offset, End: end.Offset}
+			start, begun := starts[topic][partition]
+			stable, decided := stables[topic][partition]
+			if begun && decided {
+				all[topic][partition] = Extent{Start: start.Offset, Stable: stable.Offset, End: end.Offset}
+			}
 		}
 	}
 	return all, nil
+}
+
+// answered leaves out the partitions of which no leader has told. The error is about
+// all of them.
+func answered(offsets kadm.ListedOffsets, err error) (kadm.ListedOffsets, error) {
+	if err != nil && len(offsets) == 0 {
+		return nil, fmt.Errorf("list offsets: %w", err)
+	}
+	for _, partitions := range offsets {
+		maps.DeleteFunc(partitions, func(_ int32, o kadm.ListedOffset) bool { return o.Err != nil })
+	}
+	maps.DeleteFunc(offsets, func(_ string, partitions map[int32]kadm.ListedOffset) bool { return len(partitions) == 0 })
+	return offsets, nil
 }
 
 // FirstAfter returns for each of the partitions the offset of its first record with
