@@ -16,6 +16,7 @@
 //	topics, create, hidden  topics that exist, and those that do not
 //	mismatch, check, guard  topics that differ from the settings
 //	lag, groups, partitions what brokers know of groups and topics
+//	leaders, transactions   partitions without a leader, and what waits for them
 //	record, deadletter      records and headers
 //
 // Package acl below it lists what brokers have to allow.
