@@ -53,8 +53,11 @@ func TestHalve(t *testing.T) {
 		now, want int
 		took      time.Duration
 	}{
-		{0, 0, time.Millisecond}, {3, 2, time.Millisecond}, {3, 3, 2 * time.Second},
-		{0, 1, 5 * time.Second}, {mostHalvings, mostHalvings, time.Minute},
+		{0, 0, time.Millisecond},
+		{3, 2, time.Millisecond},
+		{3, 3, 2 * time.Second},
+		{0, 1, 5 * time.Second},
+		{mostHalvings, mostHalvings, time.Minute},
 	} {
 		if got := halve(c.now, c.took, timeout); got != c.want {
 			t.Errorf("halve(%d, %s) = %d, want %d", c.now, c.took, got, c.want)

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"time"
@@ -119,7 +120,7 @@ func (r *Router) oversize(refused map[place][]write) bool {
 // writeHeld writes what was held back for topics whose limit is known, one batch of
 // each at a time: the client has one bound for all topics, so what shall not share a
 // batch must not wait together.
-func (r *Router) writeHeld(b *batch) {
+func (r *Router) writeHeld(ctx context.Context, b *batch) {
 	for len(b.held) > 0 {
 		now := time.Now()
 		for topic, queue := range b.held {
@@ -129,13 +130,13 @@ func (r *Router) writeHeld(b *batch) {
 			}
 			n := portion(queue, bytes)
 			for _, w := range queue[:n] {
-				b.writes.send(w, true)
+				b.writes.send(ctx, w, true)
 			}
 			if b.held[topic] = queue[n:]; n == len(queue) {
 				delete(b.held, topic)
 			}
 		}
-		if b.writes.wait() != nil {
+		if b.writes.wait(ctx) != nil {
 			return
 		}
 		// The lesson is learned at once, and all of it in this one transaction, lost

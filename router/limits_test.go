@@ -2,6 +2,7 @@ package router
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -92,7 +93,7 @@ func TestOnlyWhatIsTooLargeIsBuried(t *testing.T) {
 	const limit, small, large = 8 << 10, 300, 3
 	crm := schemas.DeliverTopic("crm")
 	for name, refuse := range map[string]func(*testing.T, *bench){
-		"MESSAGE_TOO_LARGE":     func(t *testing.T, b *bench) { setMaxMessageBytes(t, b, crm, fmt.Sprint(limit)) },
+		"MESSAGE_TOO_LARGE":     func(t *testing.T, b *bench) { t.Helper(); setMaxMessageBytes(t, b, crm, strconv.Itoa(limit)) },
 		"RECORD_LIST_TOO_LARGE": func(_ *testing.T, b *bench) { b.refuseBatches(crm, limit) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +102,7 @@ func TestOnlyWhatIsTooLargeIsBuried(t *testing.T) {
 			refuse(t, b)
 			var sent []*kgo.Record
 			for i := range small {
-				sent = append(sent, event(fmt.Sprint(i), i, schemas.Headers{Source: "web"}))
+				sent = append(sent, event(strconv.Itoa(i), i, schemas.Headers{Source: "web"}))
 				sent[i].Value = fmt.Appendf(nil, `{"pad":%q}`, incompressible(1000))
 			}
 			for i := range large {

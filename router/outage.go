@@ -104,10 +104,10 @@ var (
 
 // watch looks at a transaction that takes long, and gives it up before the brokers
 // do. The result ends that.
-func (r *Router) watch(b *batch) (done func()) {
+func (r *Router) watch(ctx context.Context, b *batch) (done func()) {
 	p := r.plan
-	half := time.AfterFunc(r.cfg.TransactionTimeout/2, func() { r.inspect(b, p) })
-	late := time.AfterFunc(r.cfg.TransactionTimeout*9/10, func() { b.writes.stop(errUnanswered) })
+	half := time.AfterFunc(r.cfg.TransactionTimeout/2, func() { r.inspect(ctx, b, p) })
+	late := time.AfterFunc(r.cfg.TransactionTimeout*9/10, func() { b.writes.giveUp(errUnanswered) })
 	return func() {
 		half.Stop()
 		late.Stop()
@@ -117,8 +117,8 @@ func (r *Router) watch(b *batch) (done func()) {
 // inspect looks whether partitions have no leader, and gives the transaction up when
 // they are destinations': it may hold records for them, or wait for the end of one
 // that did.
-func (r *Router) inspect(b *batch, p *plan) {
-	ctx, cancel := context.WithTimeout(b.writes.ctx, r.cfg.TransactionTimeout/4)
+func (r *Router) inspect(ctx context.Context, b *batch, p *plan) {
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.TransactionTimeout/4)
 	defer cancel()
 	existing, err := r.set.Topics.Leaderless(ctx, "")
 	if err != nil {
@@ -141,22 +141,23 @@ func (r *Router) inspect(b *batch, p *plan) {
 // blame notes which topics kept a transaction from ending, and returns the failure
 // that it ended with; nil: no write had failed.
 func (r *Router) blame(b *batch) *failure {
-	topics, failed, leaderless := b.writes.standing()
-	switch cause := context.Cause(b.writes.ctx); {
-	case errors.Is(cause, errLeaderless):
-		for _, topic := range slices.Sorted(maps.Keys(leaderless)) {
-			r.leaveOut(topic, orphan(leaderless[topic]))
+	s := b.writes.standing()
+	switch {
+	case errors.Is(s.ended, errLeaderless):
+		topics := slices.Sorted(maps.Keys(s.leaderless))
+		for _, topic := range topics {
+			r.leaveOut(topic, orphan(s.leaderless[topic]))
 		}
-		return &failure{topic: slices.Min(slices.Collect(maps.Keys(leaderless))), err: cause}
-	case errors.Is(cause, errUnanswered):
-		for _, topic := range unanswered(topics) {
-			r.strike(topic, cause)
+		return &failure{topic: topics[0], err: s.ended}
+	case errors.Is(s.ended, errUnanswered):
+		for _, topic := range unanswered(s.topics) {
+			r.strike(topic, s.ended)
 		}
-		return &failure{topic: slow(topics), err: cause}
-	case failed != nil && others(topics, failed.topic) && refuses(failed.err):
-		r.strike(failed.topic, failed.err)
+		return &failure{topic: slow(s.topics), err: s.ended}
+	case s.failed != nil && others(s.topics, s.failed.topic) && refuses(s.failed.err):
+		r.strike(s.failed.topic, s.failed.err)
 	}
-	return failed
+	return s.failed
 }
 
 // slow names a topic whose records are not all acknowledged.

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -28,11 +29,8 @@ func newPulse(now time.Time) *pulse { return &pulse{last: now} }
 
 // OnBrokerE2E implements [kgo.HookBrokerE2E].
 func (p *pulse) OnBrokerE2E(_ kgo.BrokerMetadata, key int16, exchange kgo.BrokerE2E) {
-	switch kmsg.Key(key) {
-	case kmsg.Heartbeat, kmsg.JoinGroup, kmsg.SyncGroup, kmsg.OffsetFetch, kmsg.TxnOffsetCommit:
-		if exchange.Err() == nil {
-			p.beat(time.Now())
-		}
+	if coordinators := []kmsg.Key{kmsg.Heartbeat, kmsg.JoinGroup, kmsg.SyncGroup, kmsg.OffsetFetch, kmsg.TxnOffsetCommit}; exchange.Err() == nil && slices.Contains(coordinators, kmsg.Key(key)) {
+		p.beat(time.Now())
 	}
 }
 

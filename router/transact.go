@@ -29,14 +29,14 @@ type batch struct {
 }
 
 // write produces out, which was made from rec.
-func (r *Router) write(b *batch, rec, out *kgo.Record) {
+func (r *Router) write(ctx context.Context, b *batch, rec, out *kgo.Record) {
 	b.bytes += sizeOf(out)
 	next := write{rec, out}
 	if _, limited := r.limits.of(out.Topic, b.begun); limited {
 		b.held[out.Topic] = append(b.held[out.Topic], next)
 		return
 	}
-	b.writes.send(next, false)
+	b.writes.send(ctx, next, false)
 }
 
 // transact routes the records, and what else has been fetched, in one transaction.
@@ -47,15 +47,16 @@ func (r *Router) transact(ctx context.Context, s *kgo.GroupTransactSession, fetc
 	if err := s.Begin(); err != nil {
 		return false, fmt.Errorf("begin transaction: %w", err)
 	}
-	b := &batch{begun: time.Now(), writes: newWrites(ctx, s), held: make(map[string][]write)}
-	defer b.writes.stop(nil)
-	watched := r.watch(b)
+	w, writing := newWrites(ctx, s)
+	defer w.stop()
+	b := &batch{begun: time.Now(), writes: w, held: make(map[string][]write)}
+	watched := r.watch(writing, b)
 	defer watched()
 	r.begun = b.begun
-	if err := r.fill(ctx, b, s, fetches); err != nil {
+	if err := r.fill(writing, b, s, fetches); err != nil {
 		return false, err
 	}
-	err := b.writes.wait()
+	err := w.wait(writing)
 	watched()
 	all := slices.Concat(b.fetches...)
 	behind := r.marks.behind(all)
@@ -85,48 +86,49 @@ func (r *Router) transact(ctx context.Context, s *kgo.GroupTransactSession, fetc
 // is full. An error means that the session is of no more use.
 func (r *Router) fill(ctx context.Context, b *batch, s *kgo.GroupTransactSession, fetches kgo.Fetches) error {
 	left := r.full.halved(r.halvings)
-	for {
-		b.fetches = append(b.fetches, fetches)
-		r.backlog.polled(fetches)
-		written := b.bytes
-		n := len(b.decisions)
-		fetches.EachRecord(func(rec *kgo.Record) {
-			if !rec.Attrs.IsControl() {
-				r.route(b, rec)
-			}
-		})
-		r.writeHeld(b)
+	for fetches.NumRecords() > 0 {
+		bytes, n := b.bytes, len(b.decisions)
+		r.routeAll(ctx, b, fetches)
 		left.read -= fetches.NumRecords()
 		left.written -= len(b.decisions) - n
-		left.bytes -= b.bytes - written
+		left.bytes -= b.bytes - bytes
 		more := left.next(r.plan.fanOut)
-		if more == 0 || b.spoiled || b.writes.ctx.Err() != nil || time.Since(b.begun) > r.cfg.TransactionTimeout/4 {
-			return nil
+		if more == 0 || b.spoiled || ctx.Err() != nil || time.Since(b.begun) > r.cfg.TransactionTimeout/4 {
+			break
 		}
-		fetches = s.PollRecords(atOnce, more)
+		fetches = s.PollRecords(atOnce, more) //nolint:contextcheck // it is not to wait
 		if err := r.fetchError(ctx, fetches); err != nil {
 			return err
 		}
-		if fetches.NumRecords() == 0 {
-			return nil
-		}
 		// As before the first poll: these may be the first events of a destination that
 		// was connected meanwhile.
-		if err := r.prepare(ctx); err != nil {
+		if err := r.prepare(ctx); err != nil && ctx.Err() == nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // atOnce has a poll return with what is there: so the client understands a context
 // that is nil.
 var atOnce context.Context
 
+func (r *Router) routeAll(ctx context.Context, b *batch, fetches kgo.Fetches) {
+	b.fetches = append(b.fetches, fetches)
+	r.backlog.polled(fetches)
+	fetches.EachRecord(func(rec *kgo.Record) {
+		if !rec.Attrs.IsControl() {
+			r.route(ctx, b, rec)
+		}
+	})
+	r.writeHeld(ctx, b)
+}
+
 // conclude ends the transaction. To abort one takes an answer for whatever is under way,
 // which a broker that is gone does not give.
 func (r *Router) conclude(ctx context.Context, s *kgo.GroupTransactSession, commit bool) (bool, error) {
 	if !commit {
-		bounded, done := context.WithTimeout(ctx, r.cfg.TransactionTimeout/4)
+		bounded, done := context.WithTimeout(ctx, r.cfg.TransactionTimeout/2)
 		defer done()
 		ctx = bounded
 	}
@@ -147,7 +149,7 @@ func (r *Router) committed(b *batch) {
 }
 
 // route writes the record wherever decide says.
-func (r *Router) route(b *batch, rec *kgo.Record) {
+func (r *Router) route(ctx context.Context, b *batch, rec *kgo.Record) {
 	n := len(b.decisions)
 	h, err := kafka.HeadersOf(rec)
 	if err != nil {
@@ -167,7 +169,7 @@ func (r *Router) route(b *batch, rec *kgo.Record) {
 		}
 		if out := r.output(b, rec, h, *d, headers); out != nil {
 			r.publish(b, span, out)
-			r.write(b, rec, out)
+			r.write(ctx, b, rec, out)
 		}
 	}
 	describe(span, b.decisions[n:])

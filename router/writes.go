@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -13,10 +14,10 @@ import (
 // promises run on the client's goroutine, while the loop writes on or waits.
 type writes struct {
 	session *kgo.GroupTransactSession
-	ctx     context.Context // of the writes: ends when one failed, or all are given up
-	stop    context.CancelCauseFunc
+	stop    context.CancelFunc
 
 	mu      sync.Mutex
+	ended   error // what ended them before all were acknowledged
 	topics  map[string]*progress
 	open    int           // records that are not acknowledged yet
 	idle    chan struct{} // closed when open falls to 0; nil while nobody waits
@@ -46,28 +47,44 @@ type failure struct {
 	err   error
 }
 
-func newWrites(ctx context.Context, s *kgo.GroupTransactSession) *writes {
-	ctx, stop := context.WithCancelCause(ctx)
-	return &writes{session: s, ctx: ctx, stop: stop, topics: make(map[string]*progress)}
+// newWrites returns writes and the context for them, which ends with the first that
+// fails, or when all are given up.
+func newWrites(ctx context.Context, s *kgo.GroupTransactSession) (*writes, context.Context) {
+	ctx, stop := context.WithCancel(ctx)
+	return &writes{session: s, stop: stop, topics: make(map[string]*progress)}, ctx
 }
 
 // send writes a record. A failure ends the other writes, since the transaction can
 // only be aborted; but one for its size does not while it is learned which sizes a
 // topic takes.
-func (w *writes) send(next write, learning bool) {
+func (w *writes) send(ctx context.Context, next write, learning bool) {
 	topic := w.begin(next.out.Topic)
-	w.session.Produce(w.ctx, next.out, func(_ *kgo.Record, err error) {
+	w.session.Produce(ctx, next.out, func(_ *kgo.Record, err error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.note(next, topic, err)
 		if err != nil && (!learning || !kafka.TooLarge(err)) {
-			w.stop(err) // before whoever waits is told
+			w.end(err) // before whoever waits is told
 		}
 		if w.open--; w.open == 0 && w.idle != nil {
 			close(w.idle)
 			w.idle = nil
 		}
 	})
+}
+
+// giveUp ends the writes.
+func (w *writes) giveUp(cause error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.end(cause)
+}
+
+func (w *writes) end(cause error) {
+	if w.ended == nil {
+		w.ended = cause
+	}
+	w.stop()
 }
 
 func (w *writes) begin(topic string) *progress {
@@ -96,7 +113,7 @@ func (w *writes) note(done write, topic *progress, err error) {
 		}
 		at := place{done.out.Topic, done.out.Partition}
 		w.refused[at] = append(w.refused[at], done)
-	case w.failed == nil && w.ctx.Err() == nil:
+	case w.failed == nil && w.ended == nil:
 		w.failed = &failure{done.out.Topic, err}
 	}
 	// What fails because all is given up stays open: nobody answered for it.
@@ -104,20 +121,22 @@ func (w *writes) note(done write, topic *progress, err error) {
 
 // wait returns when brokers have answered for all that was written, or with what
 // ended the writes.
-func (w *writes) wait() error {
+func (w *writes) wait(ctx context.Context) error {
 	w.mu.Lock()
-	if w.open > 0 {
-		idle := make(chan struct{})
-		w.idle = idle
-		w.mu.Unlock()
-		select {
-		case <-idle:
-		case <-w.ctx.Done():
-		}
+	idle := make(chan struct{})
+	if w.open == 0 {
+		close(idle)
 	} else {
-		w.mu.Unlock()
+		w.idle = idle
 	}
-	return context.Cause(w.ctx)
+	w.mu.Unlock()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return cmp.Or(w.ended, ctx.Err())
 }
 
 // takeRefused returns what was refused for its size since the last call, by where.
@@ -134,17 +153,23 @@ func (w *writes) orphaned(topics map[string][]int32) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.leaderless = topics
-	w.stop(errLeaderless)
+	w.end(errLeaderless)
 }
 
-// standing returns how far each topic is, the first failure, and which topics lack
-// leaders.
-func (w *writes) standing() (topics map[string]progress, failed *failure, leaderless map[string][]int32) {
+// standing is how far writes have come.
+type standing struct {
+	topics     map[string]progress
+	ended      error
+	failed     *failure
+	leaderless map[string][]int32
+}
+
+func (w *writes) standing() standing {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	topics = make(map[string]progress, len(w.topics))
+	topics := make(map[string]progress, len(w.topics))
 	for name, p := range w.topics {
 		topics[name] = *p
 	}
-	return topics, w.failed, w.leaderless
+	return standing{topics, w.ended, w.failed, w.leaderless}
 }

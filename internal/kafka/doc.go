@@ -20,6 +20,7 @@
 //	pending, unfinished     offsets that wait for the end of a transaction, and ending it
 //	backlogs                what groups have not finished, next to what is kept for them
 //	holds, witness          who holds up a partition; whether a record's transaction was committed
+//	leaders, transactions   partitions without a leader, and what waits for them
 //	record, deadletter      records and headers
 //
 // Non-obvious
