@@ -98,6 +98,7 @@ func (r *Router) options() []kgo.Opt {
 		// the latency.
 		kgo.ProducerLinger(0),
 		kgo.ProducerBatchCompression(kgo.SnappyCompression(), kgo.NoCompression()),
+		r.losses.Option(),
 		kgo.OnPartitionsAssigned(r.assigned),
 		kgo.OnPartitionsRevoked(r.revoked),
 		kgo.OnPartitionsLost(r.lost),

@@ -25,6 +25,7 @@ type Router struct {
 	log     *slog.Logger
 	metrics *metrics
 	backlog *backlog
+	losses  *kafka.Losses
 	source  string
 
 	plan   *plan
@@ -53,6 +54,7 @@ func New(cfg Config, set Settings) (*Router, error) {
 		log:     set.Logger,
 		metrics: newMetrics(set.Registerer, set.Destinations),
 		backlog: newBacklog(set.Registerer),
+		losses:  kafka.NewLosses("router", set.Registerer, set.Logger, schemas.TopicRawEvents),
 		source:  schemas.TopicRawEvents,
 		refused: make(map[refusal]bool),
 	}, nil
@@ -155,6 +157,7 @@ func (r *Router) turn(ctx, work context.Context, s *kgo.GroupTransactSession) er
 	if err := r.fetchError(ctx, fetches); err != nil {
 		return err
 	}
+	r.losses.Look(fetches)
 	if fetches.NumRecords() == 0 {
 		return nil
 	}
@@ -199,6 +202,7 @@ func (r *Router) fetchError(ctx context.Context, fetches kgo.Fetches) error {
 	fetches.EachError(func(topic string, partition int32, err error) {
 		switch {
 		case ctx.Err() != nil:
+		case kafka.DataLoss(err): // told by r.losses
 		case errors.Is(err, kgo.ErrClientClosed), errors.Is(err, kerr.UnknownTopicID), fenced(err):
 			fatal = err
 		default:

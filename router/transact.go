@@ -83,6 +83,7 @@ func (r *Router) transact(ctx context.Context, s *kgo.GroupTransactSession, fetc
 		return false, r.learn(b)
 	}
 	r.backlog.routed(fetches)
+	r.losses.Read(fetches) // not before: after an abort they come again, if they are still there
 	r.metrics.commit(b.decisions, b.begun)
 	for _, span := range b.spans {
 		span.End()

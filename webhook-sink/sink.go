@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/webhook-sink/internal/account"
 	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
@@ -24,6 +25,7 @@ type Sink struct {
 	set      Settings
 	log      *slog.Logger
 	account  *account.Account
+	losses   *kafka.Losses
 	schedule *schedule.Schedule
 	attempt  attempt.Func
 	breakers func() attempt.Breakers
@@ -63,6 +65,7 @@ func New(cfg Config, set Settings) (*Sink, error) {
 		set:      set,
 		log:      set.Logger,
 		account:  books,
+		losses:   kafka.NewLosses("webhook_sink", set.Registerer, set.Logger, kafka.FamilyDeliver, kafka.FamilyRetry),
 		schedule: schedule.New(cfg.RetryDelays, cfg.RetryWindow, nil),
 		attempt:  attempter.Attempt,
 		breakers: attempter.Breakers,

@@ -16,7 +16,19 @@
 //	topics, create, hidden  topics that exist, and those that do not
 //	mismatch, check, guard  topics that differ from the settings
 //	lag, groups, partitions what brokers know of groups and topics
+//	losses                  what a group will never read
 //	record, deadletter      records and headers
+//
+// # What is lost
+//
+// A client whose position retention has deleted goes on at the first record there is, without a word. [Losses] tells by
+// the start of the log, which comes with each fetch:
+//
+//   - A gap between two records is none: what was aborted is left out (TestGap).
+//   - A position that goes back is no truncation: a new session reads again from what was committed, and records of the
+//     old one may still come in between. The end of the log must lie before it too (TestWhatIsNoLossIsNotTold).
+//   - What is committed when a partition is taken over counts, and not what another member had in hand
+//     (TestWhatIsDeletedUnreadIsTold).
 //
 // Package acl below it lists what brokers have to allow.
 package kafka
