@@ -58,8 +58,8 @@ type reader struct {
 
 const losingGroup = "losing"
 
-// newReader returns one for whom raw-events has a partition and n records.
-func newReader(t *testing.T, n int) *reader {
+// newReader returns one for whom raw-events has a partition and ten records.
+func newReader(t *testing.T) *reader {
 	t.Helper()
 	cluster := testkit.Brokers(t)
 	cluster.CreateTopics(t, 1, schemas.TopicRawEvents)
@@ -68,7 +68,7 @@ func newReader(t *testing.T, n int) *reader {
 	if n, err := testutil.GatherAndCount(r.registry); err != nil || n != 2 {
 		t.Errorf("%d series before the first loss (%v), want 2", n, err)
 	}
-	r.produce(n)
+	r.produce(10)
 	return r
 }
 
@@ -82,9 +82,9 @@ func (r *reader) produce(n int) {
 }
 
 // join returns a member of the group, which leaves when the test ends.
-func (r *reader) join(opts ...kgo.Opt) *kgo.Client {
-	return r.cluster.Client(r.t, append(opts, r.Option(), kgo.ConsumerGroup(losingGroup), kgo.ConsumeTopics(schemas.TopicRawEvents), kgo.DisableAutoCommit(),
-		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(50*time.Millisecond))...)
+func (r *reader) join() *kgo.Client {
+	return r.cluster.Client(r.t, r.Option(), kgo.ConsumerGroup(losingGroup), kgo.ConsumeTopics(schemas.TopicRawEvents), kgo.DisableAutoCommit(),
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(50*time.Millisecond))
 }
 
 // read reads up to the record with the last offset.
@@ -119,7 +119,7 @@ func (r *reader) wants(deleted, truncated float64, lines int) {
 
 func TestWhatIsDeletedUnreadIsTold(t *testing.T) {
 	t.Run("before the start", func(t *testing.T) {
-		r := newReader(t, 10)
+		r := newReader(t)
 		r.cluster.Commit(t, losingGroup, schemas.TopicRawEvents, 2)
 		r.cluster.DeleteBefore(t, schemas.TopicRawEvents, 6)
 		r.read(r.join(), 9)
@@ -131,7 +131,7 @@ func TestWhatIsDeletedUnreadIsTold(t *testing.T) {
 		}
 	})
 	t.Run("while it is paused", func(t *testing.T) {
-		r := newReader(t, 10)
+		r := newReader(t)
 		client := r.join()
 		r.read(client, 9)
 		client.PauseFetchTopics(schemas.TopicRawEvents)
@@ -142,7 +142,7 @@ func TestWhatIsDeletedUnreadIsTold(t *testing.T) {
 		r.wants(5, 0, 1)
 	})
 	t.Run("before a member that takes over", func(t *testing.T) {
-		r := newReader(t, 10)
+		r := newReader(t)
 		client := r.join()
 		r.read(client, 9)
 		client.Close()
@@ -155,13 +155,13 @@ func TestWhatIsDeletedUnreadIsTold(t *testing.T) {
 
 func TestWhatIsNoLossIsNotTold(t *testing.T) {
 	t.Run("a new group on an old topic", func(t *testing.T) {
-		r := newReader(t, 10)
+		r := newReader(t)
 		r.cluster.DeleteBefore(t, schemas.TopicRawEvents, 6)
 		r.read(r.join(), 9)
 		r.wants(0, 0, 0)
 	})
 	t.Run("deleted after it was read", func(t *testing.T) {
-		r := newReader(t, 10)
+		r := newReader(t)
 		client := r.join()
 		r.read(client, 9)
 		r.cluster.DeleteBefore(t, schemas.TopicRawEvents, 10)
@@ -170,7 +170,7 @@ func TestWhatIsNoLossIsNotTold(t *testing.T) {
 		r.wants(0, 0, 0)
 	})
 	t.Run("read again after a rewind", func(t *testing.T) {
-		r := newReader(t, 10)
+		r := newReader(t)
 		client := r.join()
 		r.read(client, 9)
 		client.SetOffsets(map[string]map[int32]kgo.EpochOffset{schemas.TopicRawEvents: {0: {Epoch: -1, Offset: 2}}})
@@ -181,7 +181,7 @@ func TestWhatIsNoLossIsNotTold(t *testing.T) {
 
 // A log that lost its tail in a power failure, and offsets that did not.
 func TestALogThatLostItsEndIsTold(t *testing.T) {
-	r := newReader(t, 10)
+	r := newReader(t)
 	r.cluster.Commit(t, losingGroup, schemas.TopicRawEvents, 13)
 	r.read(r.join(), 9)
 	r.wants(0, 3, 1)
