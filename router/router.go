@@ -25,6 +25,7 @@ type Router struct {
 	log     *slog.Logger
 	metrics *metrics
 	backlog *backlog
+	losses  *kafka.Losses
 	source  string
 
 	plan   *plan
@@ -69,6 +70,7 @@ func New(cfg Config, set Settings) (*Router, error) {
 		log:       set.Logger,
 		metrics:   newMetrics(set.Registerer, set.Destinations),
 		backlog:   newBacklog(set.Registerer),
+		losses:    kafka.NewLosses("router", set.Registerer, set.Logger, schemas.TopicRawEvents),
 		source:    schemas.TopicRawEvents,
 		full:      budget{read: cfg.MaxRecords, written: budgetRecords, bytes: budgetBytes},
 		refused:   make(map[refusal]bool),
@@ -206,6 +208,7 @@ func (r *Router) turn(ctx, work context.Context, s *kgo.GroupTransactSession) er
 	if err := r.fetchError(ctx, fetches); err != nil {
 		return err
 	}
+	r.losses.Look(fetches)
 	if fetches.NumRecords() == 0 {
 		return nil
 	}
@@ -248,12 +251,9 @@ func (r *Router) prepare(ctx context.Context) error {
 func (r *Router) fetchError(ctx context.Context, fetches kgo.Fetches) error {
 	var fatal error
 	fetches.EachError(func(topic string, partition int32, err error) {
-		cut, lossy := errors.AsType[*kgo.ErrDataLoss](err)
 		switch {
 		case ctx.Err() != nil:
-		case lossy:
-			r.log.Error("log lost its tail: what was in it and not routed is gone, routing goes on where the rest of it ends",
-				"topic", topic, "partition", partition, "routed_up_to", cut.ConsumedTo, "begin", cut.ResetTo)
+		case kafka.DataLoss(err): // told by r.losses
 		case errors.Is(err, kgo.ErrClientClosed), errors.Is(err, kerr.UnknownTopicID), fenced(err):
 			fatal = err
 		case errors.Is(err, kerr.OffsetOutOfRange):

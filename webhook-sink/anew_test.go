@@ -35,6 +35,9 @@ func TestATopicThatIsMadeAnew(t *testing.T) {
 	testkit.Until(t, func() bool { return distinct(l.all()) == 2 }, "the event of the new topic")
 	r.end()
 	l.once(t, []string{"before", "after"})
+	if n := r.metric("lost_offsets_total", "truncated", "deliver") + r.metric("lost_offsets_total", "deleted", "deliver"); n != 0 {
+		t.Errorf("%v offsets are counted as lost: all of the old topic were delivered", n)
+	}
 }
 
 // TestALateCommitOfATopicThatIsGone arrives when a topic of the same name is there

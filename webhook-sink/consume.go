@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 )
@@ -21,7 +22,9 @@ const maxPoll = 1000
 func (s *session) consume(ctx context.Context) error {
 	for ctx.Err() == nil {
 		fetches := s.client.PollRecords(s.gate.Enter(ctx), maxPoll)
+		s.losses.Look(fetches)
 		s.takeAll(fetches)
+		s.losses.Read(fetches)
 		s.gate.Leave()
 		if err := s.fetchError(ctx, fetches); err != nil {
 			return err
@@ -71,6 +74,7 @@ func (s *session) fetchError(ctx context.Context, fetches kgo.Fetches) error {
 	fetches.EachError(func(topic string, partition int32, err error) {
 		switch {
 		case ctx.Err() != nil, errors.Is(err, context.Canceled): // ours, or a rebalance at the gate
+		case kafka.DataLoss(err): // told by s.losses
 		case errors.Is(err, kgo.ErrClientClosed):
 			fatal = fmt.Errorf("poll: %w", err)
 		case errors.Is(err, kerr.FencedInstanceID):

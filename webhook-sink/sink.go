@@ -27,6 +27,7 @@ type Sink struct {
 	set      Settings
 	log      *slog.Logger
 	account  *account.Account
+	losses   *kafka.Losses
 	schedule *schedule.Schedule
 	attempt  attempt.Func
 	breakers func() attempt.Breakers
@@ -68,6 +69,7 @@ func New(cfg Config, set Settings) (*Sink, error) {
 		set:      set,
 		log:      set.Logger,
 		account:  books,
+		losses:   kafka.NewLosses("webhook_sink", set.Registerer, set.Logger, kafka.FamilyDeliver, kafka.FamilyRetry),
 		schedule: schedule.New(cfg.RetryDelays, cfg.RetryWindow, nil),
 		attempt:  attempter.Attempt,
 		breakers: attempter.Breakers,

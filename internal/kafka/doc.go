@@ -21,6 +21,7 @@
 //	backlogs                what groups have not finished, next to what is kept for them
 //	holds, witness          who holds up a partition; whether a record's transaction was committed
 //	leaders, transactions   partitions without a leader, and what waits for them
+//	losses                  what a group will never read
 //	record, deadletter      records and headers
 //
 // Non-obvious
@@ -34,6 +35,17 @@
 //   - Brokers that refuse a setting do not say which (TestBrokersThatLackASetting).
 //   - Thousands of topics in one request outlast its time, and those that were created
 //     are not told: they are created in steps (TestEnsureInSteps).
+//
+// # What is lost
+//
+// A client whose position retention has deleted goes on at the first record there is, without a word. [Losses] tells by
+// the start of the log, which comes with each fetch:
+//
+//   - A gap between two records is none: what was aborted is left out (TestGap).
+//   - A position that goes back is no truncation: a new session reads again from what was committed, and records of the
+//     old one may still come in between. The end of the log must lie before it too (TestWhatIsNoLossIsNotTold).
+//   - What is committed when a partition is taken over counts, and not what another member had in hand
+//     (TestWhatIsDeletedUnreadIsTold).
 //
 // Package acl below it lists what brokers have to allow.
 package kafka

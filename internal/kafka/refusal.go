@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // TooLarge reports whether records were refused for their size, by a broker or by
@@ -13,4 +14,11 @@ import (
 // refused alone.
 func TooLarge(err error) bool {
 	return errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge)
+}
+
+// DataLoss reports whether the client has noticed that brokers lost records which they
+// had acknowledged. It goes on by itself; [Losses.Look] says what is lost.
+func DataLoss(err error) bool {
+	_, lost := errors.AsType[*kgo.ErrDataLoss](err)
+	return lost
 }

@@ -1,0 +1,201 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// Losses finds what a group will never read of its partitions: records that were
+// deleted before it had read them, and the end of a log that its brokers have lost.
+// Each is an error in the log and is counted. The client says nothing of the former
+// and goes on at the first record that there is.
+//
+// Losses outlives the clients of its stage. It may be used by many goroutines.
+type Losses struct {
+	log     *slog.Logger
+	offsets *prometheus.CounterVec
+
+	mu   sync.Mutex
+	next map[place]int64 // the first offset that is not read; none: whatever is read first
+}
+
+// place is a partition.
+type place struct {
+	topic     string
+	partition int32
+}
+
+// cause is why offsets are lost.
+type cause string
+
+const (
+	deleted   cause = "deleted"   // before they were read
+	truncated cause = "truncated" // the log goes on before where it had been read to
+)
+
+// loss is a range of offsets of a partition: From up to To, To excluded. Among those
+// deleted there may be some that held no record for readers: markers of transactions,
+// and what was aborted. How much is lost of a log that was truncated nobody knows.
+type loss struct {
+	place
+	cause    cause
+	from, to int64
+}
+
+// NewLosses returns the losses of a stage that reads topics, which counts them by
+// families: "deliver" and "webhook-retry" are one each, any other topic is its own.
+func NewLosses(stage string, registerer prometheus.Registerer, log *slog.Logger, families ...string) *Losses {
+	l := &Losses{
+		log: log,
+		offsets: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "anabranch_" + stage + "_lost_offsets_total",
+			Help: "Offsets whose events this stage will never read, by topic and cause: deleted (by retention or by hand, before they were read; markers of transactions are counted too), " +
+				"truncated (the brokers have lost the end of a partition; one at least, how many is not known).",
+		}, []string{"topic", "cause"}),
+		next: make(map[place]int64),
+	}
+	registerer.MustRegister(l.offsets)
+	for _, family := range families {
+		for _, c := range []cause{deleted, truncated} {
+			l.offsets.WithLabelValues(family, string(c))
+		}
+	}
+	return l
+}
+
+// Option has a client of the stage tell where its group has come to on partitions that
+// it is given.
+func (l *Losses) Option() kgo.Opt { return kgo.OnOffsetsFetched(l.resume) }
+
+func (l *Losses) resume(_ context.Context, _ *kgo.Client, committed *kmsg.OffsetFetchResponse) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, group := range committed.Groups {
+		for _, t := range group.Topics {
+			for _, p := range t.Partitions {
+				at := place{t.Topic, p.Partition}
+				if p.ErrorCode != 0 || p.Offset < 0 {
+					delete(l.next, at) // nothing was promised of a topic that is read for the first time
+					continue
+				}
+				l.next[at] = p.Offset
+			}
+		}
+	}
+	return nil
+}
+
+// Begin notes where reading of a partition begins, for those who decide that
+// themselves instead of using Option.
+func (l *Losses) Begin(topic string, partition int32, next int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.next[place{topic, partition}] = next
+}
+
+// Deleted tells that offsets from one up to another were deleted before they were
+// read, for those who see it before they read anything.
+func (l *Losses) Deleted(topic string, partition int32, from, to int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tell(loss{place{topic, partition}, deleted, from, to}, to)
+}
+
+// Truncated tells that a partition ends at an offset, before one up to which it had
+// been read.
+func (l *Losses) Truncated(topic string, partition int32, end, read int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tell(loss{place{topic, partition}, truncated, end, read}, end)
+}
+
+// Look tells of the losses that a poll gives away. It does not take the records for
+// read.
+func (l *Losses) Look(fetches kgo.Fetches) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	// What the client has noticed first: records of the same poll come after it.
+	fetches.EachError(func(topic string, partition int32, err error) {
+		if noticed, ok := errors.AsType[*kgo.ErrDataLoss](err); ok {
+			l.tell(loss{place{topic, partition}, truncated, noticed.ResetTo, noticed.ConsumedTo}, noticed.ResetTo)
+		}
+	})
+	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
+		if len(p.Records) == 0 {
+			return
+		}
+		at, first := place{p.Topic, p.Partition}, p.Records[0].Offset
+		next, known := l.next[at]
+		switch c, from, to := gap(next, first, &p.FetchPartition); {
+		case !known:
+			l.next[at] = first
+		case c != "":
+			l.tell(loss{at, c, from, to}, first)
+		}
+	})
+}
+
+// gap judges the first record of a poll by what was to be read next. A gap between the
+// two alone is nothing: aborted records are left out. But a log that begins behind
+// what was to be read does not have it, and one that ends before it has lost its end;
+// a reader that went back, which a new session may, sees an end that is not.
+func gap(next, first int64, p *kgo.FetchPartition) (c cause, from, to int64) {
+	switch start := min(p.LogStartOffset, first); {
+	case next < start:
+		return deleted, next, start
+	case first < next && p.HighWatermark >= 0 && p.HighWatermark < next:
+		return truncated, p.HighWatermark, next
+	}
+	return "", 0, 0
+}
+
+// Read takes the records of a poll for read: they do not come again.
+func (l *Losses) Read(fetches kgo.Fetches) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
+		if n := len(p.Records); n > 0 {
+			l.next[place{p.Topic, p.Partition}] = p.Records[n-1].Offset + 1
+		}
+	})
+}
+
+// tell logs and counts a loss, once: from now on what is at resume is read next.
+func (l *Losses) tell(lost loss, resume int64) {
+	l.next[lost.place] = resume
+	l.offsets.WithLabelValues(familyOf(lost.topic), string(lost.cause)).Add(float64(max(lost.to-lost.from, 1)))
+	at := []any{"topic", lost.topic, "partition", lost.partition, "from", lost.from, "to", lost.to}
+	if lost.cause == truncated {
+		l.log.Error("the end of a partition is gone: events that were acknowledged may be lost, those behind it are read",
+			append(at, "likely_cause", "brokers that lost what they had acknowledged (an unclean leader election, a power failure), or a topic that was made anew")...)
+		return
+	}
+	l.log.Error("events were deleted before they were read: they are lost",
+		append(at, "offsets", lost.to-lost.from, "likely_cause", "retention of the topic, shorter than what waited for this stage", "setting", retentionVariable(lost.topic, retentionMs))...)
+}
+
+// familyOf is the label of a topic: there are as many of some as there are
+// destinations.
+func familyOf(topic string) string {
+	if isDeliver(topic) {
+		return FamilyDeliver
+	}
+	if _, retry := schemas.RetryDelayOf(topic); retry {
+		return FamilyRetry
+	}
+	return topic
+}
+
+// Families of topics, of which there are many.
+const (
+	FamilyDeliver = "deliver"
+	FamilyRetry   = "webhook-retry"
+)
