@@ -10,6 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -62,7 +63,7 @@ func (t *Topics) request(ctx context.Context, p policy, names []string) error {
 	}
 	responses, err := t.admin.CreateTopics(ctx, int32(p.partitions), int16(t.config.Replication), configs, names...)
 	if err != nil {
-		return fmt.Errorf("create topics %s with %s: %w", strings.Join(names, ", "), p.describe(), err)
+		return fmt.Errorf("create topics %s with %s: %w", terminal.Some(names), p.describe(), err)
 	}
 	for _, r := range responses.Sorted() {
 		// Several processes start at once, and a topic can exist without being
