@@ -18,7 +18,6 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/acl"
-	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/internal/workspace"
 )
 
@@ -174,7 +173,7 @@ func TestJudgeTopics(t *testing.T) {
 		"undescribed": {judge(whole, nil, kafka.ErrUndescribed), Warning, "DescribeConfigs"},
 		"unchecked":   {judge(whole, nil, errors.New("too slow")), Warning, "could not be compared: too slow"},
 	})
-	if got := terminal.Some([]string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}); got != "a, b, c, d, e, f, g, h and 2 more" {
+	if got := some([]string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}); got != "a, b, c, d, e, f, g, h and 2 more" {
 		t.Errorf("many are named as %q", got)
 	}
 }

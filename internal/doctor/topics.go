@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/kafka"
-	"github.com/anabranch/anabranch/internal/terminal"
 )
 
 // topicFacts is what the brokers say of one topic.
@@ -107,7 +107,7 @@ func judgeTopics(topics []topicFacts, expected []string, mismatches []kafka.Mism
 		}
 	}
 	if missing := slices.DeleteFunc(slices.Clone(expected), func(name string) bool { return exists[name] }); len(missing) > 0 {
-		f.warn("", "not there: "+terminal.Some(missing), "stages and `anabranch apply` create what they need; if all have been started, see the permissions")
+		f.warn("", "not there: "+some(missing), "stages and `anabranch apply` create what they need; if all have been started, see the permissions")
 	}
 	for _, m := range mismatches {
 		judge := f.warn
@@ -123,4 +123,13 @@ func judgeTopics(topics []topicFacts, expected []string, mismatches []kafka.Mism
 		f.warn("", "the settings of topics could not be compared: "+unchecked.Error(), cmp.Or(kafka.Advice(unchecked), "look again"))
 	}
 	return f.otherwise(fmt.Sprintf("%d topics are there, each partition has a leader and all of its replicas", len(expected)))
+}
+
+// some names some of many.
+func some(names []string) string {
+	const most = 8
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
-	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -63,7 +62,7 @@ func (t *Topics) request(ctx context.Context, p policy, names []string) error {
 	}
 	responses, err := t.admin.CreateTopics(ctx, int32(p.partitions), int16(t.config.Replication), configs, names...)
 	if err != nil {
-		return fmt.Errorf("create topics %s with %s: %w", terminal.Some(names), p.describe(), err)
+		return fmt.Errorf("create topics %s with %s: %w", abridged(names), p.describe(), err)
 	}
 	for _, r := range responses.Sorted() {
 		// Several processes start at once, and a topic can exist without being
@@ -73,6 +72,15 @@ func (t *Topics) request(ctx context.Context, p policy, names []string) error {
 		}
 	}
 	return nil
+}
+
+// abridged names the first and the last of many.
+func abridged(names []string) string {
+	const most = 8
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s to %s (%d topics)", names[0], names[len(names)-1], len(names))
 }
 
 // all are the settings, optional ones included.

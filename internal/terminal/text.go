@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -62,13 +61,4 @@ func Count(n int64) string {
 		digits = digits[:i] + "," + digits[i:]
 	}
 	return digits
-}
-
-// Some names some of many.
-func Some(names []string) string {
-	const most = 8
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
