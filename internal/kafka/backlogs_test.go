@@ -19,13 +19,13 @@ func TestBacklogs(t *testing.T) {
 	cluster := testkit.Brokers(t)
 	cl := cluster.Client(t)
 	config := topicConfig
-	config.Partitions, config.RawBytes, config.Embedded = 1, 5<<20, true // records keep their own time
-	topics := NewTopics(cl, config)
-	if err := topics.Ensure(t.Context(), schemas.TopicRawEvents, schemas.DeliverTopic("crm")); err != nil {
+	config.DeliverPartitions, config.DeliverRetention, config.Embedded = 1, 48*time.Hour, true // records keep their own time
+	topics, topic := NewTopics(cl, config), schemas.DeliverTopic("backlogs")
+	if err := topics.Ensure(t.Context(), topic, schemas.DeliverTopic("a")); err != nil {
 		t.Fatal(err)
 	}
 	for _, ago := range []time.Duration{46 * time.Hour, 45 * time.Hour, time.Hour, 0} {
-		r := &kgo.Record{Topic: schemas.TopicRawEvents, Timestamp: time.Now().Add(-ago)}
+		r := &kgo.Record{Topic: topic, Timestamp: time.Now().Add(-ago)}
 		if err := cl.ProduceSync(t.Context(), r).FirstErr(); err != nil {
 			t.Fatal(err)
 		}
@@ -34,26 +34,44 @@ func TestBacklogs(t *testing.T) {
 	commit := func(at int64) {
 		t.Helper()
 		var offsets kadm.Offsets
-		offsets.AddOffset(schemas.TopicRawEvents, 0, at, -1)
+		offsets.AddOffset(topic, 0, at, -1)
 		if err := admin.CommitAllOffsets(t.Context(), "g", offsets); err != nil {
 			t.Fatal(err)
 		}
 	}
 	look := func(want Backlog) {
 		t.Helper()
-		got, err := topics.Backlogs(t.Context(), "g", schemas.TopicRawEvents, schemas.DeliverTopic("crm"), schemas.DeliverTopic("gone"))
+		got, err := topics.Backlogs(t.Context(), "g", topic, schemas.DeliverTopic("a"), schemas.DeliverTopic("gone"))
 		if err != nil || len(got) != 2 || got[1] != want {
 			t.Errorf("backlogs %+v (%v), want the second to be %+v", got, err, want)
 		}
 	}
 	commit(1)
-	look(Backlog{Topic: schemas.TopicRawEvents, Kept: 48 * time.Hour, Bytes: 5 << 20, Held: 4, Waiting: 3, Aging: 1})
-	if _, err := admin.DeleteRecords(t.Context(), kadm.Offsets{schemas.TopicRawEvents: {0: {Topic: schemas.TopicRawEvents, At: 3}}}); err != nil {
+	look(Backlog{Topic: topic, Kept: 48 * time.Hour, Held: 4, Waiting: 3, Aging: 1})
+	if _, err := admin.DeleteRecords(t.Context(), kadm.Offsets{topic: {0: {Topic: topic, At: 3}}}); err != nil {
 		t.Fatal(err)
 	}
-	look(Backlog{Topic: schemas.TopicRawEvents, Kept: 48 * time.Hour, Bytes: 5 << 20, Held: 1, Waiting: 1, Deleted: 2})
+	look(Backlog{Topic: topic, Kept: 48 * time.Hour, Held: 1, Waiting: 1, Deleted: 2})
 	commit(4)
-	look(Backlog{Topic: schemas.TopicRawEvents, Kept: 48 * time.Hour, Bytes: 5 << 20, Held: 1})
+	look(Backlog{Topic: topic, Kept: 48 * time.Hour, Held: 1})
+}
+
+// TestWhatATopicKeeps is for ever where no bound is known.
+func TestWhatATopicKeeps(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		configs map[string]string
+		kept    time.Duration
+		bytes   int64
+	}{
+		{nil, 0, 0},
+		{map[string]string{retentionMs: "-1", retentionBytes: "-1"}, 0, 0},
+		{map[string]string{retentionMs: "3600000", retentionBytes: "5"}, time.Hour, 5},
+	} {
+		if b := newBacklog("t", c.configs, nil); b.Kept != c.kept || b.Bytes != c.bytes {
+			t.Errorf("%v: %+v", c.configs, b)
+		}
+	}
 }
 
 func TestOffsetsKept(t *testing.T) {

@@ -119,7 +119,7 @@ func (t *Topics) request(ctx context.Context, p policy, names []string) (map[str
 	}
 	responses, err := t.admin.CreateTopics(ctx, int32(p.partitions), int16(t.config.Replication), configs, names...)
 	if err != nil {
-		return nil, fmt.Errorf("create topics %s with %s: %w", strings.Join(names, ", "), p.describe(), err)
+		return nil, fmt.Errorf("create topics %s with %s: %w", abridged(names), p.describe(), err)
 	}
 	refused := make(map[string]error)
 	for _, r := range responses {
@@ -130,6 +130,15 @@ func (t *Topics) request(ctx context.Context, p policy, names []string) (map[str
 		}
 	}
 	return refused, nil
+}
+
+// abridged names the first and the last of many.
+func abridged(names []string) string {
+	const most = 8
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s to %s (%d topics)", names[0], names[len(names)-1], len(names))
 }
 
 // all are the settings, optional ones included.

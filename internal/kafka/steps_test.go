@@ -78,3 +78,13 @@ func TestAFewTopicsAreNoProgress(t *testing.T) {
 		}
 	}
 }
+
+func TestAbridged(t *testing.T) {
+	t.Parallel()
+	if got := abridged(many(3)); got != "deliver.d000, deliver.d001, deliver.d002" {
+		t.Errorf("a few are %q", got)
+	}
+	if got := abridged(many(100)); got != "deliver.d000 to deliver.d099 (100 topics)" {
+		t.Errorf("many are %q", got)
+	}
+}
