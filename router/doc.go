@@ -38,4 +38,7 @@
 //     or double them by the million, so the router waits, is not ready, and says what to
 //     set (ROUTER_START). Whichever router is told keeps that for all partitions first,
 //     and the others follow it (TestNothingIsKnown).
+//
+// A router is unready while it waits, and while a partition stands still for a minute
+// with records before it (TestAnOpenTransactionIsSeen).
 package router

@@ -73,6 +73,7 @@ func (p *placement) place(ctx context.Context, offsets map[string]map[int32]kgo.
 		}
 		p.waiting.drop(num)
 		p.marks.begin(num, b.mark)
+		p.backlog.begin(num, b.next)
 	}
 	return offsets, nil
 }

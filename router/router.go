@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,12 +70,13 @@ func New(cfg Config, set Settings) (*Router, error) {
 func (r *Router) Name() string { return "router" }
 
 // Ready returns nil once the router has joined its group, knows its partitions and
-// where each of them begins.
+// where each of them begins, and as long as none of them stands still with events
+// before it.
 func (r *Router) Ready() error {
 	if !r.ready.Load() {
 		return errors.New("router is not a member of its consumer group")
 	}
-	return r.waiting.err()
+	return cmp.Or(r.waiting.err(), r.backlog.stands())
 }
 
 func (r *Router) assigned(_ context.Context, _ *kgo.Client, added map[string][]int32) {

@@ -73,7 +73,7 @@ func newSession(ctx context.Context, sink *Sink, sub *subscription.Subscription)
 		Dispatcher: s.dispatcher, Every: s.commitEvery,
 		Count: s.account.Committed, Logger: s.log,
 	}
-	s.account.Watch(account.Views{Backlogs: s.dispatcher.Backlogs, Breakers: s.breakers})
+	s.account.Watch(account.Views{Backlogs: s.dispatcher.Backlogs, Breakers: s.breakers, Stands: s.stands.Longest})
 	return s, nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/webhook-sink/internal/account"
 	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
@@ -29,6 +30,7 @@ type Sink struct {
 	breakers func() attempt.Breakers
 	close    func()
 	joined   atomic.Bool
+	stands   kafka.Standstills
 
 	commitEvery time.Duration
 }
@@ -79,12 +81,13 @@ const rejoinPause = time.Second
 func (s *Sink) Name() string { return "webhook-sink" }
 
 // Ready returns nil once the sink is a member of its group and knows its
-// partitions.
+// partitions, and as long as none of them stands still that could be read. What waits
+// for receivers does not count.
 func (s *Sink) Ready() error {
 	if !s.joined.Load() {
 		return errors.New("webhook-sink is not a member of its consumer group")
 	}
-	return nil
+	return s.stands.Err()
 }
 
 // Run delivers until ctx ends. It then starts nothing more, lets attempts in
@@ -96,6 +99,7 @@ func (s *Sink) Run(ctx context.Context) error {
 	for {
 		err := s.once(ctx)
 		s.joined.Store(false)
+		s.stands.Look(nil)
 		if !errors.Is(err, kerr.UnknownTopicID) || ctx.Err() != nil {
 			return err
 		}

@@ -16,7 +16,19 @@
 //	topics, create, hidden  topics that exist, and those that do not
 //	mismatch, check, guard  topics that differ from the settings
 //	lag, groups, partitions what brokers know of groups and topics
+//	positions               where groups are, where partitions end, commits that last
+//	standstill              partitions that stand still with records before them
 //	record, deadletter      records and headers
+//
+// # Non-obvious
+//
+//   - A broker forgets what a group has committed seven days after its last member has
+//     left, but for commits that say how long they are to be kept. Only old versions of
+//     the request can say it (TestALastingCommitSaysSo); Apache Kafka 4 still obeys.
+//   - Where a transaction is open and nobody ends it, a partition looks read to its end:
+//     that for readers of committed records stands, and so does the reader. What tells is
+//     the end of the log (TestAPartitionThatStandsIsAFault). A look that failed is no
+//     standstill, and no progress either (TestSilentBrokersAreNoStandstill).
 //
 // Package acl below it lists what brokers have to allow.
 package kafka

@@ -55,7 +55,7 @@ func (t *Topics) Extents(ctx context.Context, topics ...string) (map[string]map[
 		return nil, err
 	}
 	// The ends are looked up last: nothing else is beyond them then.
-	ends, err := listed(t.admin.ListEndOffsets(ctx, topics...))
+	ends, err := t.Ends(ctx, topics...)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,27 @@ func (t *Topics) Extents(ctx context.Context, topics ...string) (map[string]map[
 	for topic, partitions := range ends {
 		all[topic] = make(map[int32]Extent, len(partitions))
 		for partition, end := range partitions {
-			all[topic][partition] = Extent{Start: starts[topic][partition].Offset, Stable: stables[topic][partition].Offset, End: end.Offset}
+			all[topic][partition] = Extent{Start: starts[topic][partition].Offset, Stable: stables[topic][partition].Offset, End: end}
+		}
+	}
+	return all, nil
+}
+
+// Ends returns where each partition of the topics ends, the records of open
+// transactions included. Topics that do not exist are left out.
+func (t *Topics) Ends(ctx context.Context, topics ...string) (map[string]map[int32]int64, error) {
+	if len(topics) == 0 {
+		return map[string]map[int32]int64{}, nil // the library takes none for all
+	}
+	ends, err := listed(t.admin.ListEndOffsets(ctx, topics...))
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]map[int32]int64, len(ends))
+	for topic, partitions := range ends {
+		all[topic] = make(map[int32]int64, len(partitions))
+		for partition, end := range partitions {
+			all[topic][partition] = end.Offset
 		}
 	}
 	return all, nil
