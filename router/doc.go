@@ -7,6 +7,18 @@
 // cannot be read leaves by the same door as a good one, to dead-letters inside
 // the same transaction, so that it is neither skipped nor met again.
 //
+// # Sources
+//
+// Ingest takes calls for the sources that it knows, and it reads the workspace for
+// itself: an event of a source that the workspace does not have proves that the router
+// is behind, or that the source was removed since. So it is held for five seconds at
+// most, once in a minute (TestWaitsForASource, TestASourceThatIsGoneCostsOneWait), and
+// goes to dead-letters then, from where a redrive takes it back to raw-events. Who
+// listens to it nobody can say, so it does not count as unconnected, which it did, and
+// was gone (TestAnEventThatIsAheadOfTheWorkspaceIsRouted,
+// TestAnEventOfAnUnknownSourceGoesAside). A source that is there and switched off is
+// unconnected, as it always was.
+//
 // # Where routing begins
 //
 // A router that loses its place routes up to thirty days of events again, or none of

@@ -32,6 +32,8 @@ type Router struct {
 	filter filter
 	ready  atomic.Bool
 	fence  fence
+	// sources is who the events are from, and whether the workspace has heard of it.
+	sources sources
 	// refused holds what aborted a transaction by its size, so that it does not
 	// abort the next one.
 	refused map[refusal]bool
@@ -183,6 +185,9 @@ func (r *Router) turn(ctx, work context.Context, s *kgo.GroupTransactSession) er
 	}
 	if fetches.NumRecords() == 0 {
 		return nil
+	}
+	if !r.sources.await(ctx, r.set.Workspace, fetches) {
+		return nil // nothing of it has happened, and it comes again
 	}
 	if err := r.prepare(work); err != nil {
 		return err
