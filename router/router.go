@@ -41,7 +41,7 @@ type Router struct {
 
 	marks   *marks
 	waiting waiting
-	unkept  seldom.Log
+	unkept  atomic.Bool // the log knows that marks can't be kept
 
 	// Of the present session: its client, and what ends its polls with a cause.
 	client atomic.Pointer[kgo.Client]
