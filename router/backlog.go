@@ -11,13 +11,16 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // backlog is what is not routed on the partitions of this process. The loop tells
 // what it polls and commits, and a look at the brokers where partitions end, which
 // polls do not tell while they fail. It may be used by many goroutines.
 type backlog struct {
-	lag, oldest *prometheus.Desc
+	lag, oldest, stalled *prometheus.Desc
+
+	still kafka.Standstills
 
 	mu    sync.Mutex
 	parts map[int32]*stretch
@@ -39,6 +42,8 @@ func newBacklog(reg prometheus.Registerer) *backlog {
 			"Events on raw-events that are not routed, on the partitions of this process. Of those not read yet the markers of transactions are counted too.", nil, nil),
 		oldest: prometheus.NewDesc("anabranch_router_oldest_unrouted_seconds",
 			"How long ago ingest took the first event that is not routed, on the partitions of this process; 0 when there is none.", nil, nil),
+		stalled: prometheus.NewDesc("anabranch_router_stalled_seconds",
+			"For how long the partition of raw-events has stood that has stood longest, with records before it and brokers that answer, on the partitions of this process; 0 when none stands.", nil, nil),
 	}
 	reg.MustRegister(b)
 	return b
@@ -112,6 +117,33 @@ func (s *stretch) routed(p *kgo.FetchPartition, now time.Time) {
 	s.catchUp(now)
 }
 
+// begin notes where routing of a partition goes on, which need not be where the group
+// has committed.
+func (b *backlog) begin(num int32, next int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s := b.parts[num]; s != nil {
+		s.known, s.next = true, next
+	}
+}
+
+// positions are those of the partitions of this process.
+func (b *backlog) positions() []kafka.Position {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := make([]kafka.Position, 0, len(b.parts))
+	for num, s := range b.parts {
+		all = append(all, kafka.Position{Topic: schemas.TopicRawEvents, Num: num, Next: s.next})
+	}
+	return all
+}
+
+// stands is the error about a partition that stands still.
+func (b *backlog) stands() error {
+	b.still.Look(b.positions())
+	return b.still.Err()
+}
+
 // look notes how far the group has come on the partitions that are ours, and where
 // these end.
 func (b *backlog) look(lags map[int32]kafka.Lag) {
@@ -158,13 +190,19 @@ func (s *stretch) age(now time.Time) time.Duration {
 }
 
 // Describe implements [prometheus.Collector].
-func (b *backlog) Describe(ch chan<- *prometheus.Desc) { ch <- b.lag; ch <- b.oldest }
+func (b *backlog) Describe(ch chan<- *prometheus.Desc) {
+	ch <- b.lag
+	ch <- b.oldest
+	ch <- b.stalled
+}
 
 // Collect implements [prometheus.Collector].
 func (b *backlog) Collect(ch chan<- prometheus.Metric) {
 	records, age := b.sum(time.Now())
+	b.still.Look(b.positions()) // what was routed since the last look
 	ch <- prometheus.MustNewConstMetric(b.lag, prometheus.GaugeValue, float64(records))
 	ch <- prometheus.MustNewConstMetric(b.oldest, prometheus.GaugeValue, age.Seconds())
+	ch <- prometheus.MustNewConstMetric(b.stalled, prometheus.GaugeValue, b.still.Longest().Seconds())
 }
 
 func (b *backlog) sum(now time.Time) (records int64, age time.Duration) {
@@ -196,11 +234,17 @@ func (r *Router) lookOnce(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	err := r.recount(ctx)
-	lags, failed := r.set.Topics.Lag(ctx, Group, r.source)
-	if err = errors.Join(err, failed); err != nil {
-		r.log.Debug("look at the end of raw-events failed, the lag is that of the last one", "error", err)
-	}
+	lags, noLag := r.set.Topics.Lag(ctx, Group, r.source)
+	highs, noHighs := r.set.Topics.Ends(ctx, r.source)
 	r.backlog.look(lags[r.source])
+	r.backlog.still.Look(r.backlog.positions())
+	if err = errors.Join(err, noLag, noHighs); err != nil {
+		r.log.Debug("look at the end of raw-events failed, the lag is that of the last one", "error", err)
+		r.backlog.still.Unseen()
+	} else {
+		r.backlog.still.Ends(r.source, lags[r.source], highs[r.source])
+	}
+	r.backlog.still.Tell(r.log)
 	r.bookmark(ctx, r.client.Load())
 	r.wait(ctx)
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
-	"github.com/anabranch/anabranch/internal/telemetry/seldom"
 )
 
 // bookmarkTime bounds the last bookmark of a session, for which the stop waits.
@@ -23,10 +22,11 @@ func (r *Router) bookmark(ctx context.Context, client *kgo.Client) {
 	commits := r.marks.unkept()
 	err := kafka.CommitLasting(ctx, client, Bookmark, r.source, commits)
 	if err == nil {
+		r.unkept.Store(r.unkept.Load() && len(commits) == 0)
 		return
 	}
 	r.marks.again(commits)
-	if passed, ok := r.unkept.Admit(seldom.Kind{}, time.Now()); ok && ctx.Err() == nil {
-		r.log.Warn("copy of the group's offsets can't be written, routing goes on without", "group", Bookmark, "error", kafka.Advised(err), "passed_over", passed)
+	if ctx.Err() == nil && r.unkept.CompareAndSwap(false, true) {
+		r.log.Warn("copy of the group's offsets can't be written, routing goes on without and tries again", "group", Bookmark, "error", kafka.Advised(err))
 	}
 }

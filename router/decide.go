@@ -35,6 +35,11 @@ func (f *filter) decide(into []decision, h *schemas.Headers, s *workspace.Snapsh
 	}
 	listeners := s.Listeners(h.Source)
 	if len(listeners) == 0 {
+		// Ingest takes nothing of a source that is not in the workspace, so it was, or
+		// will be in ours in a moment: who listens to it is not for us to say.
+		if _, known := s.Source(h.Source); !known {
+			return append(into, decision{result: dead, reason: schemas.ReasonSourceUnknown, detail: "source " + h.Source + " is not in the workspace"})
+		}
 		return append(into, decision{result: unconnected})
 	}
 	var name string

@@ -49,7 +49,7 @@ func TestDecide(t *testing.T) {
 			want:    []decision{{result: unconnected}},
 		},
 		"a source disabled since":    {headers: schemas.Headers{Source: "old"}, want: []decision{{result: unconnected}}},
-		"a source removed since":     {headers: schemas.Headers{Source: "gone"}, want: []decision{{result: unconnected}}},
+		"a source that is not there": {headers: schemas.Headers{Source: "gone"}, want: []decision{{result: dead, reason: schemas.ReasonSourceUnknown, detail: "source gone is not in the workspace"}}},
 		"no source at all is poison": {want: []decision{{result: dead, reason: schemas.ReasonRecordInvalid, detail: "header source is missing"}}},
 		"a missing topic costs itself": {
 			headers: schemas.Headers{Source: "web"},

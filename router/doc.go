@@ -51,6 +51,18 @@
 // nobody knows of any more, since the router was started anew: events of one
 // transaction may then be routed twice, and none is lost.
 //
+// # Sources
+//
+// Ingest takes calls for the sources that it knows, and it reads the workspace for
+// itself: an event of a source that the workspace does not have proves that the router
+// is behind, or that the source was removed since. So it is held for five seconds at
+// most, once in a minute (TestWaitsForASource, TestASourceThatIsGoneCostsOneWait), and
+// goes to dead-letters then, from where a redrive takes it back to raw-events. Who
+// listens to it nobody can say, so it does not count as unconnected, which it did, and
+// was gone (TestAnEventThatIsAheadOfTheWorkspaceIsRouted,
+// TestAnEventOfAnUnknownSourceGoesAside). A source that is there and switched off is
+// unconnected, as it always was.
+//
 // # Where routing begins
 //
 // A router that loses its place routes up to thirty days of events again, or none of
@@ -82,4 +94,7 @@
 //     or double them by the million, so the router waits, is not ready, and says what to
 //     set (ROUTER_START). Whichever router is told keeps that for all partitions first,
 //     and the others follow it (TestNothingIsKnown).
+//
+// A router is unready while it waits, and while a partition stands still for a minute
+// with records before it (TestAnOpenTransactionIsSeen).
 package router

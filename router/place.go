@@ -74,6 +74,7 @@ func (p *placement) place(ctx context.Context, offsets map[string]map[int32]kgo.
 		p.waiting.drop(num)
 		p.marks.begin(num, b.mark)
 		p.losses.Begin(p.source, num, b.next)
+		p.backlog.begin(num, b.next)
 	}
 	return offsets, nil
 }

@@ -8,7 +8,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/testkit"
@@ -208,14 +210,11 @@ func TestNothingIsKnown(t *testing.T) {
 
 			r := b.told(t, startAuto)
 			start(t, r.Router)
-			testkit.Until(t, func() bool { return r.waiting.err() != nil && r.ready.Load() }, "the router to wait")
-			r.lookOnce(t.Context())
-			if err := r.Ready(); err == nil || !strings.Contains(err.Error(), "ROUTER_START") {
-				t.Errorf("ready: %v, want a word on ROUTER_START", err)
-			}
-			if r.logs.Count("level=ERROR") == 0 {
-				t.Errorf("nothing in the log:\n%s", r.logs)
-			}
+			testkit.Until(t, func() bool {
+				r.lookOnce(t.Context())
+				err := r.Ready()
+				return err != nil && strings.Contains(err.Error(), "ROUTER_START") && r.logs.Count("nobody knows which events were routed") > 0
+			}, "the router to wait, and to say so")
 			b.ReadAll(t, schemas.DeliverTopic("crm"), 25) // and no more
 
 			if say == "time" {
@@ -254,4 +253,36 @@ func TestEventsThatWereDeletedUnrouted(t *testing.T) {
 	}
 	b.some(t, "after", 3)
 	b.routedOnce(t, 8)
+}
+
+// TestARouterThatMayNotKeepACopyRoutes, and says so once.
+func TestARouterThatMayNotKeepACopyRoutes(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testkit.Fake(t))
+	b.Fake.ControlKey(kmsg.OffsetCommit.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		b.Fake.KeepControl()
+		resp := req.ResponseKind().(*kmsg.OffsetCommitResponse)
+		for _, topic := range req.(*kmsg.OffsetCommitRequest).Topics {
+			refused := kmsg.NewOffsetCommitResponseTopic()
+			refused.Topic = topic.Topic
+			for _, p := range topic.Partitions {
+				partition := kmsg.NewOffsetCommitResponseTopicPartition()
+				partition.Partition, partition.ErrorCode = p.Partition, kerr.GroupAuthorizationFailed.Code
+				refused.Partitions = append(refused.Partitions, partition)
+			}
+			resp.Topics = append(resp.Topics, refused)
+		}
+		return resp, nil, true
+	})
+	r := b.told(t, startAuto)
+	start(t, r.Router)
+	b.some(t, "first", 10)
+	b.passed(t)
+	refused := func() bool { r.lookOnce(t.Context()); return r.logs.Count("can't be written") > 0 }
+	testkit.Until(t, refused, "a word on the copy")
+	r.lookOnce(t.Context())
+	if n := r.logs.Count("docs/brokers.md"); n != 1 || len(r.marks.unkept()) == 0 {
+		t.Errorf("said %d times, want once, and that marks are still to be kept:\n%s", n, r.logs)
+	}
+	b.routedOnce(t, 10)
 }

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,8 @@ type Router struct {
 	filter filter
 	ready  atomic.Bool
 	fence  fence
+	// sources is who the events are from, and whether the workspace has heard of it.
+	sources sources
 	// refused holds what aborted a transaction by its size, so that it does not
 	// abort the next one.
 	refused map[refusal]bool
@@ -48,7 +51,7 @@ type Router struct {
 
 	marks     *marks
 	waiting   waiting
-	unkept    seldom.Log
+	unkept    atomic.Bool // the log knows that marks can't be kept
 	forgotten forgotten
 
 	// Of the present session: its client, and what ends its polls with a cause.
@@ -86,12 +89,13 @@ func New(cfg Config, set Settings) (*Router, error) {
 func (r *Router) Name() string { return "router" }
 
 // Ready returns nil once the router has joined its group, knows its partitions and
-// where each of them begins.
+// where each of them begins, and as long as none of them stands still with events
+// before it.
 func (r *Router) Ready() error {
 	if !r.ready.Load() {
 		return errors.New("router is not a member of its consumer group")
 	}
-	return r.waiting.err()
+	return cmp.Or(r.waiting.err(), r.backlog.stands())
 }
 
 func (r *Router) assigned(_ context.Context, _ *kgo.Client, added map[string][]int32) {
@@ -211,6 +215,9 @@ func (r *Router) turn(ctx, work context.Context, s *kgo.GroupTransactSession) er
 	r.losses.Look(fetches)
 	if fetches.NumRecords() == 0 {
 		return nil
+	}
+	if !r.sources.await(ctx, r.set.Workspace, fetches) {
+		return nil // nothing of it has happened, and it comes again
 	}
 	if err := r.prepare(work); err != nil {
 		return err

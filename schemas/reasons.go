@@ -22,6 +22,7 @@ const (
 	ReasonRecordInvalid       Reason = "record_invalid"       // a record that can't be read
 	ReasonVersionUnknown      Reason = "version_unknown"      // a record of a later release
 	ReasonRecordTooLarge      Reason = "record_too_large"     // a record the broker does not take
+	ReasonSourceUnknown       Reason = "source_unknown"       // an event of a source that the workspace does not have: nobody can say who listens to it
 	ReasonPlanViolation       Reason = "plan_violation"       // a call that its source's tracking plan blocks: it never was on raw-events
 )
 
@@ -44,6 +45,7 @@ func Reasons() []Reason {
 		ReasonRecordInvalid,
 		ReasonVersionUnknown,
 		ReasonRecordTooLarge,
+		ReasonSourceUnknown,
 		ReasonPlanViolation,
 	}
 }

@@ -39,8 +39,16 @@
 //	subscribe             topics that are consumed later
 //	consume               the fetch loop
 //	rebalance, share      partitions come and go
-//	look                  how far partitions reach that are not fetched
+//	look                  how far partitions reach that are not fetched, and which stand still
 //	write                 retry records and dead letters
+//
+// # Readiness
+//
+// A sink is unready while a partition that it could read stands still for a minute with
+// records before it: a transaction that nobody ends hides them
+// (TestAnOpenTransactionLeavesASinkUnready). What waits for receivers is in hand, paused
+// or on a retry topic, and says nothing against the sink
+// (TestReceiversDoNotMakeASinkUnready).
 //
 // # Locks
 //

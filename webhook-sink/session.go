@@ -81,7 +81,7 @@ func newSession(ctx context.Context, sink *Sink, sub *subscription.Subscription)
 		Dispatcher: s.dispatcher, Every: s.commitEvery, Ends: s.set.Topics.Ends,
 		Count: s.account.Committed, Gone: s.gone, Logger: s.log,
 	}
-	s.account.Watch(account.Views{Backlogs: s.dispatcher.Backlogs, Breakers: s.breakers})
+	s.account.Watch(account.Views{Backlogs: s.dispatcher.Backlogs, Breakers: s.breakers, Stands: s.stands.Longest})
 	return s, nil
 }
 

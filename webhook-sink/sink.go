@@ -35,6 +35,7 @@ type Sink struct {
 	joined   atomic.Bool
 	rival    kafka.Rival
 	refusals seldom.Log // of topics
+	stands   kafka.Standstills
 
 	commitEvery time.Duration
 }
@@ -86,12 +87,13 @@ const rejoinPause = time.Second
 func (s *Sink) Name() string { return "webhook-sink" }
 
 // Ready returns nil once the sink is a member of its group and knows its
-// partitions.
+// partitions, and as long as none of them stands still that could be read. What waits
+// for receivers does not count.
 func (s *Sink) Ready() error {
 	if !s.joined.Load() {
 		return errors.New("webhook-sink is not a member of its consumer group")
 	}
-	return nil
+	return s.stands.Err()
 }
 
 // Run delivers until ctx ends. It then starts nothing more, lets attempts in
@@ -103,6 +105,7 @@ func (s *Sink) Run(ctx context.Context) error {
 	for {
 		joined, err := s.once(ctx)
 		s.joined.Store(false)
+		s.stands.Look(nil)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}

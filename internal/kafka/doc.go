@@ -22,9 +22,11 @@
 //	holds, witness          who holds up a partition; whether a record's transaction was committed
 //	leaders, transactions   partitions without a leader, and what waits for them
 //	losses                  what a group will never read
+//	positions               where groups are, where partitions end, commits that last
+//	standstill              partitions that stand still with records before them
 //	record, deadletter      records and headers
 //
-// Non-obvious
+// # Non-obvious
 //
 //   - Topics of real brokers are created with LogAppendTime: Apache Kafka 4 refuses a
 //     record whose time is an hour ahead, and a stage with such a clock would stand
@@ -35,6 +37,13 @@
 //   - Brokers that refuse a setting do not say which (TestBrokersThatLackASetting).
 //   - Thousands of topics in one request outlast its time, and those that were created
 //     are not told: they are created in steps (TestEnsureInSteps).
+//   - A broker forgets what a group has committed seven days after its last member has
+//     left, but for commits that say how long they are to be kept. Only old versions of
+//     the request can say it (TestALastingCommitSaysSo); Apache Kafka 4 still obeys.
+//   - Where a transaction is open and nobody ends it, a partition looks read to its end:
+//     that for readers of committed records stands, and so does the reader. What tells is
+//     the end of the log (TestAPartitionThatStandsIsAFault). A look that failed is no
+//     standstill, and no progress either (TestSilentBrokersAreNoStandstill).
 //
 // # What is lost
 //

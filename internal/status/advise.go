@@ -175,6 +175,8 @@ func remedyOf(reason schemas.Reason) string {
 		return "put the destination into the workspace and switch it on"
 	case schemas.ReasonPlanViolation:
 		return "mend the calls, or the source's tracking plan"
+	case schemas.ReasonSourceUnknown:
+		return "put the source back into the workspace, then redrive them, or let them expire if it was removed on purpose"
 	case schemas.ReasonRecordTooLarge:
 		return "raise max.message.bytes of the topics"
 	case schemas.ReasonTopicUnavailable:

@@ -58,11 +58,11 @@ func judge(l *deadletters.Letter, again time.Time, ws *workspace.Snapshot) verdi
 }
 
 // beginsAnew reports an event without a destination that nobody was sent: a tracking
-// plan had blocked it, or the router of an earlier release had left it unread, with
-// whatever it names for this one to decide on.
+// plan had blocked it, the router did not know its source, or the router of an earlier
+// release had left it unread, with whatever it names for this one to decide on.
 func beginsAnew(h *schemas.Headers) bool {
 	unread := h.Reason == schemas.ReasonVersionUnknown && h.From.Topic == schemas.TopicRawEvents
-	return unread || h.Reason == schemas.ReasonPlanViolation
+	return unread || h.Reason == schemas.ReasonPlanViolation || h.Reason == schemas.ReasonSourceUnknown
 }
 
 func judgeDestination(id string, ws *workspace.Snapshot) verdict {

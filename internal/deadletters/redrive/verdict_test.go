@@ -31,6 +31,8 @@ func TestJudge(t *testing.T) {
 		h := schemas.Headers{Source: "website", Reason: schemas.ReasonVersionUnknown, From: schemas.Position{Topic: topic}}
 		return deadletters.Letter{Record: &kgo.Record{}, Headers: h}
 	}
+	stranger := blocked("website")
+	stranger.Headers.Reason = schemas.ReasonSourceUnknown
 	before := at("crm")
 	before.RedrivenAt = noon
 	broken := at("")
@@ -42,21 +44,22 @@ func TestJudge(t *testing.T) {
 		again  time.Time
 		want   verdict
 	}{
-		"fresh":                {at("crm"), time.Time{}, send},
-		"fresh, sent again":    {at("crm"), noon, send},
-		"redriven":             {before, time.Time{}, redriven},
-		"redriven, sent again": {before, noon.Add(time.Millisecond), send},
-		"redriven by this run": {before, noon, redriven},
-		"unreadable":           {broken, time.Time{}, unreadable},
-		"of a later release":   {later, time.Time{}, laterVersion},
-		"never routed":         {at(""), time.Time{}, noDestination},
-		"destination removed":  {at("gone"), time.Time{}, removed},
-		"destination disabled": {at("off"), time.Time{}, disabled},
-		"blocked by a plan":    {blocked("website"), time.Time{}, send},
-		"unread by a router":   {unread(schemas.TopicRawEvents), time.Time{}, send},
-		"unread by a sink":     {unread("webhook-retry.30s"), time.Time{}, noDestination},
-		"its source removed":   {blocked("gone"), time.Time{}, noSource},
-		"its source disabled":  {blocked("off"), time.Time{}, noSource},
+		"fresh":                  {at("crm"), time.Time{}, send},
+		"fresh, sent again":      {at("crm"), noon, send},
+		"redriven":               {before, time.Time{}, redriven},
+		"redriven, sent again":   {before, noon.Add(time.Millisecond), send},
+		"redriven by this run":   {before, noon, redriven},
+		"unreadable":             {broken, time.Time{}, unreadable},
+		"of a later release":     {later, time.Time{}, laterVersion},
+		"never routed":           {at(""), time.Time{}, noDestination},
+		"destination removed":    {at("gone"), time.Time{}, removed},
+		"destination disabled":   {at("off"), time.Time{}, disabled},
+		"blocked by a plan":      {blocked("website"), time.Time{}, send},
+		"unread by a router":     {unread(schemas.TopicRawEvents), time.Time{}, send},
+		"unread by a sink":       {unread("webhook-retry.30s"), time.Time{}, noDestination},
+		"its source was unknown": {stranger, time.Time{}, send},
+		"its source removed":     {blocked("gone"), time.Time{}, noSource},
+		"its source disabled":    {blocked("off"), time.Time{}, noSource},
 	} {
 		if got := judge(&c.letter, c.again, destinations()); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

@@ -16,12 +16,13 @@ import (
 type Views struct {
 	Backlogs func() []dispatch.Backlog // of the partitions that are ours
 	Breakers func() attempt.Breakers
+	Stands   func() time.Duration // for how long the partition has stood that has stood longest
 }
 
 // gathered are the series that are made anew for each scrape, so those of partitions
 // that have left are gone with them.
 type gathered struct {
-	lag, oldest, busyKeys, busyEvents, waiting, oldestRetry, breakers *prometheus.Desc
+	lag, oldest, busyKeys, busyEvents, waiting, oldestRetry, stalled, breakers *prometheus.Desc
 }
 
 func newGathered() gathered {
@@ -41,6 +42,8 @@ func newGathered() gathered {
 			"Events on the retry topic of a delay that are not finished, on the partitions of this process.", "delay"),
 		oldestRetry: desc("oldest_retry_seconds",
 			"How long the first event on the retry topic of a delay that is not finished has been there, on the partitions of this process; 0 when there is none. It is one and a half delays at most while retries are on time.", "delay"),
+		stalled: desc("stalled_seconds",
+			"For how long the partition has stood that has stood longest, with records before it, room for them and brokers that answer, on the partitions of this process; 0 when none stands."),
 		breakers: desc("breakers",
 			"Endpoints that were tried since the start, by the state of their breaker: closed (attempts are made), open (none is made), probing (one is under way).", "state"),
 	}
@@ -98,7 +101,7 @@ func (a *Account) Watch(v Views) { a.views.Store(&v) }
 
 // Describe implements [prometheus.Collector].
 func (a *Account) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{a.lag, a.oldest, a.busyKeys, a.busyEvents, a.waiting, a.oldestRetry, a.breakers} {
+	for _, d := range []*prometheus.Desc{a.lag, a.oldest, a.busyKeys, a.busyEvents, a.waiting, a.oldestRetry, a.stalled, a.breakers} {
 		ch <- d
 	}
 }
@@ -125,6 +128,11 @@ func (a *Account) Collect(ch chan<- prometheus.Metric) {
 		gauge(a.waiting, float64(b.records), delay)
 		gauge(a.oldestRetry, b.age(now), delay)
 	}
+	var stands time.Duration
+	if v.Stands != nil {
+		stands = v.Stands()
+	}
+	ch <- prometheus.MustNewConstMetric(a.stalled, prometheus.GaugeValue, stands.Seconds())
 	var breakers attempt.Breakers
 	if v.Breakers != nil {
 		breakers = v.Breakers()
