@@ -1,6 +1,7 @@
 package webhooksink
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,9 +41,9 @@ func TestASinkThatHearsNothingOfItsGroup(t *testing.T) {
 		}
 		first.wire.thaw()
 		time.Sleep(time.Minute)
-		testkit.Until(t, func() bool { return distinct(append(deaf.all(), other.all()...)) == n+1 }, "all events to be delivered")
+		testkit.Until(t, func() bool { return distinct(slices.Concat(deaf.all(), other.all())) == n+1 }, "all events to be delivered")
 		// A member again, the first may have been given the rest.
-		if since := append(deaf.all()[at:], other.all()...); distinct(since) != len(since) {
+		if since := slices.Concat(deaf.all()[at:], other.all()); distinct(since) != len(since) {
 			t.Errorf("delivered %v since others may have the partitions, some of them twice", since)
 		}
 		first.end()

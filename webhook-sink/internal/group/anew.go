@@ -133,7 +133,7 @@ func (m *Member) describe(ctx context.Context, topics []string) ([]kmsg.Metadata
 	req := kmsg.NewPtrMetadataRequest()
 	for _, name := range topics {
 		t := kmsg.NewMetadataRequestTopic()
-		t.Topic = kmsg.StringPtr(name)
+		t.Topic = &name
 		req.Topics = append(req.Topics, t)
 	}
 	resp, err := req.RequestWith(ctx, m.Client)
