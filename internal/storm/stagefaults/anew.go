@@ -43,8 +43,8 @@ func TopicAnew(ctx context.Context, l *lab.Lab) (*report.Result, error) {
 	during := books.Span{From: time.Now()}
 	err = l.Under(ctx, rate, []*load.Stream{other}, func() error {
 		for i := range times {
-			if err := remake(ctx, l, i, rate, phase); err != nil {
-				return err
+			if made := remake(ctx, l, i, rate, phase); made != nil {
+				return made
 			}
 			r.Faults.Injected++
 		}
