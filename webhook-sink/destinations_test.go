@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -75,6 +76,8 @@ func TestARemovedDestination(t *testing.T) {
 		testkit.Until(t, func() bool { return r.metric("deliveries_total", "crm", "retried") == 1 }, "the event to fail")
 		p.live.Store(snapshot(destination("other")))
 		p.produce("crm", "user", "fresh")
+		p.deadLetters(1)
+		time.Sleep(time.Minute) // a destination that is not known may also be new
 		p.deadLetters(2)
 		r.end()
 		if got := r.metric("deliveries_total", "crm", "dead"); got != 2 {
@@ -105,6 +108,28 @@ func TestATopicThatIsNamedALittleLater(t *testing.T) {
 		l := newLedger(time.Millisecond)
 		r := p.start(l.attempt).ready()
 		time.Sleep(leftoverGrace / 2)
+		p.live.Store(snapshot(destination("new")))
+		testkit.Until(t, func() bool { return len(l.all()) == 1 }, "the event to be delivered")
+		r.end()
+		p.deadLetters(0)
+	})
+}
+
+// TestARetryOfADestinationThatIsNotKnownYet: another sink, which had read of the new
+// destination, made the first attempt and wrote to a topic that all of them share.
+func TestARetryOfADestinationThatIsNotKnownYet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t, testkit.Virtual(t), 1)
+		l := newLedger(time.Millisecond)
+		r := p.start(l.attempt).ready()
+		retried := event("new", "user", "m1", 0)
+		retried.Topic = "webhook-retry.5s"
+		h := headersOf(t, retried)
+		h.Destination, h.Attempt, h.FirstAttempt, h.Due = "new", 1, time.Now(), time.Now().Add(5*time.Second)
+		kafka.SetHeaders(retried, &h)
+		p.write(retried)
+		time.Sleep(20 * time.Second)
 		p.live.Store(snapshot(destination("new")))
 		testkit.Until(t, func() bool { return len(l.all()) == 1 }, "the event to be delivered")
 		r.end()

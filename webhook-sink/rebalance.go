@@ -17,6 +17,7 @@ const grace = time.Second
 // it stops fetching, so a poll may still have returned records of the old
 // assignment. They have to be refused while the partition is nobody's.
 func (s *session) assigned(ctx context.Context, _ *kgo.Client, added map[string][]int32) {
+	s.lease.Begin()
 	s.gate.Pass()
 	s.dispatcher.Assign(added, s.member.FinishedBefore(ctx, added))
 	s.joined.Store(true)

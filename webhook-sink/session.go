@@ -30,6 +30,7 @@ type session struct {
 	dispatcher *dispatch.Dispatcher
 	member     *group.Member
 	gate       group.Gate
+	lease      *group.Lease
 	sub        *subscription.Subscription
 
 	rereading      chan struct{} // has an item for each part that is being read once more
@@ -52,7 +53,8 @@ func newSession(ctx context.Context, sink *Sink, sub *subscription.Subscription)
 	s.cut = cut
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	s.end = end
-	client, err := kgo.NewClient(append(s.options(), kgo.WithContext(life))...)
+	s.lease = group.NewLease(sessionTimeout, func(ctx context.Context) error { return s.member.Heartbeat(ctx) }, s.log)
+	client, err := kgo.NewClient(append(s.options(), kgo.WithContext(life), kgo.WithHooks(s.lease))...)
 	if err != nil {
 		cut()
 		end()
@@ -90,6 +92,7 @@ func (s *session) newWorker() *work.Worker {
 	return &work.Worker{
 		Schedule:    s.schedule,
 		Workspace:   s.set.Workspace.Load,
+		Hold:        s.hold,
 		Attempt:     s.attempt,
 		Write:       s.producer.Write,
 		Account:     s.account.Ended,
@@ -97,6 +100,11 @@ func (s *session) newWorker() *work.Worker {
 		Logger:      s.log,
 		Trace:       s.set.Trace,
 	}
+}
+
+// hold lets a job start while the partitions are known to be ours.
+func (s *session) hold(ctx context.Context, j *dispatch.Job) bool {
+	return s.lease.Hold(ctx, func() bool { return s.dispatcher.Wants(j) })
 }
 
 func flowOf(client *kgo.Client) dispatch.Flow {

@@ -9,11 +9,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// wire is a sink's connection to the rest of the world, which can be cut.
+// wire is a sink's connection to the rest of the world, which can be cut, or freeze.
 type wire struct {
 	connect func(ctx context.Context, network, host string) (net.Conn, error)
 
 	mu      sync.Mutex
+	thaws   chan struct{} // closed when what has arrived may be read; nil: it may
 	severed bool
 	conns   []net.Conn
 	calls   map[int]func() // attempts under way
@@ -62,10 +63,45 @@ func (w *wire) dial(ctx context.Context, network, host string) (net.Conn, error)
 		return nil, errSevered
 	}
 	w.conns = append(w.conns, conn)
-	return conn, nil
+	return frozen{conn, w}, nil
+}
+
+// frozen is a connection of which nothing is read while its wire is frozen.
+type frozen struct {
+	net.Conn
+
+	wire *wire
+}
+
+func (c frozen) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.wire.mu.Lock()
+	thaws := c.wire.thaws
+	c.wire.mu.Unlock()
+	if thaws != nil {
+		<-thaws
+	}
+	return n, err
+}
+
+// freeze has nothing of what the brokers say arrive until thaw is called.
+func (w *wire) freeze() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.thaws = make(chan struct{})
+}
+
+func (w *wire) thaw() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.thaws != nil {
+		close(w.thaws)
+		w.thaws = nil
+	}
 }
 
 func (w *wire) sever() {
+	w.thaw()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.severed = true

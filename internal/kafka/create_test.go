@@ -47,7 +47,7 @@ func TestCreateTellsWhatIsRefused(t *testing.T) {
 			if err != nil || len(refused) != 1 || !errors.Is(refused[bad], denied) {
 				t.Fatalf("Create: %v, %v; want a refusal of %s alone", refused, err, bad)
 			}
-			if err := topics.Ensure(t.Context(), good); err != nil {
+			if err = topics.Ensure(t.Context(), good); err != nil {
 				t.Error(err)
 			}
 			if refused, err = topics.Create(t.Context(), bad); err != nil || len(refused) != 1 {

@@ -27,6 +27,7 @@ func rows() []lab.Row {
 		{Name: "brokers-away", About: "brokers silent or killed under calls: 503 in time, accepted again in time, memory bounded", Holds: true, Run: clientfaults.BrokersAway},
 		{Name: "hostile-clients", About: "slow and malicious clients: others keep their latency, memory is bounded", Run: clientfaults.HostileClients},
 		{Name: "new-destinations", About: "destinations added under load start within three seconds, with no gap for others", Short: true, Run: stagefaults.NewDestinations},
+		{Name: "topic-anew", About: "a destination's topic deleted under load and made anew: nothing of the new one lost, the other destination unharmed", Short: true, Run: stagefaults.TopicAnew},
 		{Name: "scale-6", About: "1, 2 and 4 routers and sinks on 6 partitions: an event costs the same", Run: fleetfaults.Scale(6)},
 		{Name: "scale-12", About: "the same on 12 partitions", Run: fleetfaults.Scale(12)},
 		{Name: "scale-24", About: "the same on 24 partitions", Run: fleetfaults.Scale(24)},

@@ -108,13 +108,10 @@ func (l *Lab) open(ctx context.Context, common, deliver int) error {
 	if l.Kafka, err = (kafka.Config{Brokers: strings.Split(l.Brokers, ",")}).Options(Silent); err != nil {
 		return err
 	}
-	// Room for the load of a minute in which the broker says nothing.
-	cl, err := kgo.NewClient(append(slices.Clone(l.Kafka), kgo.MaxBufferedRecords(200_000), kgo.ProducerLinger(time.Millisecond))...)
-	if err != nil {
+	if l.Writer, err = l.NewWriter(); err != nil {
 		return err
 	}
-	l.OnClose(cl.Close)
-	l.Writer = &load.Writer{Client: cl, Books: l.Books, Source: Source}
+	cl := l.Writer.Client
 	l.topics = kafka.NewTopics(cl, kafka.TopicConfig{
 		Partitions: common, DeliverPartitions: deliver, Replication: -1, RawRetention: time.Hour, Embedded: !l.bench.foreign(),
 	})
@@ -123,6 +120,24 @@ func (l *Lab) open(ctx context.Context, common, deliver int) error {
 		l.tidy(ctx, cl, common != usualPartitions)
 	}
 	return l.topics.Ensure(ctx, schemas.TopicRawEvents, schemas.TopicDeadLetters)
+}
+
+// NewWriter returns another writer, with a client of its own: one that has written to a
+// topic which was made anew does not take up the new one.
+func (l *Lab) NewWriter() (*load.Writer, error) {
+	// Room for the load of a minute in which the broker says nothing.
+	cl, err := kgo.NewClient(append(slices.Clone(l.Kafka), kgo.MaxBufferedRecords(200_000), kgo.ProducerLinger(time.Millisecond))...)
+	if err != nil {
+		return nil, err
+	}
+	l.OnClose(cl.Close)
+	return &load.Writer{Client: cl, Books: l.Books, Source: Source}, nil
+}
+
+// MakeAnew deletes a topic and creates it again.
+func (l *Lab) MakeAnew(ctx context.Context, topic string) error {
+	l.deleteTopics(ctx, l.Writer.Client, []string{topic})
+	return l.topics.Ensure(ctx, topic)
 }
 
 func (l *Lab) findBroker(ctx context.Context) error {

@@ -29,6 +29,13 @@ func (d *Dispatcher) Identify(at Place, id offsets.TopicID) {
 	}
 }
 
+// Wants reports whether a job that was started is still ours to work on.
+func (d *Dispatcher) Wants(j *Job) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.parts[j.part.Place] == j.part && !j.part.closing && !d.stopped
+}
+
 // Retries counts the partitions of retry topics that are ours.
 func (d *Dispatcher) Retries() int {
 	d.mu.Lock()

@@ -15,15 +15,15 @@ import (
 // commit is what the group keeps for a partition.
 type commit struct {
 	offset int64
-	epoch  int32           // of the record before the offset, -1 when that is not known
-	of     offsets.TopicID // zero when the commit does not say
+	epoch  int32          // of the record before the offset, -1 when that is not known
+	of     offsets.Origin // zero when the commit does not say
 }
 
 // present is what a partition is now.
 type present struct {
-	id    offsets.TopicID // of its topic, zero when the brokers do not say
-	epoch int32           // of its leader
-	end   int64           // -1 when that is not known
+	of    offsets.Origin // that commits of it have, zero when the brokers do not say
+	epoch int32          // of its leader
+	end   int64          // -1 when that is not known
 }
 
 // stale reports whether a commit is of an earlier topic than the one that bears the
@@ -33,11 +33,11 @@ type present struct {
 // another leader since, of a higher epoch; one that was made anew begins with the
 // lowest. To take the former for the latter would deliver a week of events again.
 func stale(c commit, p present) bool {
-	switch none := (offsets.TopicID{}); {
+	switch {
 	case c.offset <= 0:
 		return false
-	case c.of != none && p.id != none:
-		return c.of != p.id
+	case c.of != 0 && p.of != 0:
+		return c.of != p.of
 	default:
 		return p.end >= 0 && c.offset > p.end && p.epoch <= c.epoch
 	}
@@ -94,10 +94,10 @@ func (m *Member) look(ctx context.Context, commits map[dispatch.Place]commit) (m
 	}
 	for _, t := range topics {
 		for _, p := range t.Partitions {
-			now[dispatch.Place{Topic: *t.Topic, Num: p.Partition}] = present{id: t.TopicID, epoch: p.LeaderEpoch, end: -1}
+			now[dispatch.Place{Topic: *t.Topic, Num: p.Partition}] = present{of: offsets.OriginOf(t.TopicID), epoch: p.LeaderEpoch, end: -1}
 		}
 	}
-	unsaid := topicsOf(commits, func(c commit) bool { return c.offset > 0 && c.of == offsets.TopicID{} })
+	unsaid := topicsOf(commits, func(c commit) bool { return c.offset > 0 && c.of == 0 })
 	if len(unsaid) == 0 {
 		return now, nil
 	}
@@ -133,7 +133,7 @@ func (m *Member) describe(ctx context.Context, topics []string) ([]kmsg.Metadata
 	req := kmsg.NewPtrMetadataRequest()
 	for _, name := range topics {
 		t := kmsg.NewMetadataRequestTopic()
-		t.Topic = kmsg.StringPtr(name)
+		t.Topic = &name
 		req.Topics = append(req.Topics, t)
 	}
 	resp, err := req.RequestWith(ctx, m.Client)

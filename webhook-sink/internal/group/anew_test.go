@@ -15,7 +15,7 @@ import (
 
 func TestStale(t *testing.T) {
 	t.Parallel()
-	old, anew, unsaid := offsets.TopicID{1}, offsets.TopicID{2}, offsets.TopicID{}
+	const old, anew, unsaid = offsets.Origin(1), offsets.Origin(2), offsets.Origin(0)
 	for name, c := range map[string]struct {
 		commit commit
 		now    present

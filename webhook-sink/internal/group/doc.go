@@ -6,6 +6,7 @@
 //     finished beyond them as metadata, which the client neither writes nor reads;
 //   - a look, when partitions come, at whether what is committed is about the topic
 //     that bears the name now;
+//   - a lease, without which nothing starts that others may have been given;
 //   - a farewell that is said in the midst of a join too.
 //
 // A commit holds the member's mutex while it waits for the broker, and takes the
@@ -23,4 +24,8 @@
 //   - A commit beyond the end of a log may also be that of a log which lost its tail.
 //     There the client asks for the end of the leader's epoch and goes on behind it; to
 //     begin at the first record would deliver all that is kept once more (TestStale).
+//   - Timers of a process that was frozen fire before its next heartbeat is answered, and
+//     the client hears that it is no member any more a moment after it has read the
+//     answer. So once a lease has run out, only an answer of the group that was asked for
+//     it renews it (TestALeaseThatHasRunOut, TestASinkThatHearsNothingOfItsGroup).
 package group

@@ -46,7 +46,7 @@ func (m *Member) FinishedBefore(ctx context.Context, of map[string][]int32) map[
 			}
 			at, c := dispatch.Place{Topic: t.Topic, Num: p.Partition}, commit{offset: p.Offset, epoch: p.LeaderEpoch}
 			if p.Metadata != nil {
-				c.of, _ = offsets.Origin(*p.Metadata)
+				c.of = offsets.OriginIn(*p.Metadata)
 				before[at] = offsets.Decode(p.Offset, *p.Metadata)
 			}
 			commits[at] = c

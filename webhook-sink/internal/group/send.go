@@ -117,9 +117,9 @@ const (
 func (d detail) metadata(w dispatch.Watermark) *string {
 	switch d {
 	case everything:
-		return new(offsets.Metadata(w.ID, w.Done))
+		return new(offsets.Metadata(offsets.OriginOf(w.ID), w.Done))
 	case originOnly:
-		return new(offsets.Metadata(w.ID, ""))
+		return new(offsets.Metadata(offsets.OriginOf(w.ID), ""))
 	default: // nothing
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 
 // MaxEncoded is the length of the longest text that Encode returns. It leaves room
 // for what else stands in a commit's metadata.
-const MaxEncoded = MaxMetadata - len(origin) - idLength - len(originEnd)
+const MaxEncoded = MaxMetadata - originLength
 
 // The prefixes tell our metadata from that of others: the client library, for
 // one, writes its member id there.
@@ -90,8 +90,7 @@ func (d Done) appendAside(payload []byte, at int64) []byte {
 // Decode reads the metadata of a commit at an offset. Whatever is not written by
 // Encode is the empty set: to forget what was finished only repeats it.
 func Decode(at int64, metadata string) Done {
-	_, text := Origin(metadata)
-	payload, aside, ok := unwrap(text)
+	payload, aside, ok := unwrap(metadata)
 	if !ok || at < 0 || at > maxOffset {
 		return Done{}
 	}

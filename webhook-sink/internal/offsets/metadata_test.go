@@ -1,32 +1,47 @@
 package offsets
 
-import "testing"
+import (
+	"math"
+	"strings"
+	"testing"
 
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestTheOriginOfACommit: it is found in the metadata, where there is one, and decoding
+// passes over it, as that of releases does which do not know it.
 func TestTheOriginOfACommit(t *testing.T) {
-	id := TopicID{0xff, 2: 0xfe, 15: 1}
-	done := Done{epoch: 2, runs: []run{{7, 8}}}.Encode(5)
-	for name, c := range map[string]struct {
-		text string
-		of   TopicID
-		done string
-	}{
-		"both":                  {Metadata(id, done), id, done},
-		"nothing finished":      {Metadata(id, ""), id, ""},
-		"brokers without ids":   {Metadata(TopicID{}, done), TopicID{}, done},
-		"nothing":               {"", TopicID{}, ""},
-		"of another client":     {"anabranch-b1946ac9", TopicID{}, "anabranch-b1946ac9"},
-		"without an end":        {"anabranch-topic:AAAAAAAAAAAAAAAAAAAAAA", TopicID{}, "anabranch-topic:AAAAAAAAAAAAAAAAAAAAAA"},
-		"an id that is short":   {"anabranch-topic:AAAA;x", TopicID{}, "anabranch-topic:AAAA;x"},
-		"an id that can't be":   {"anabranch-topic:AAAAAAAAAAAAAAAAAAAA=A;x", TopicID{}, "anabranch-topic:AAAAAAAAAAAAAAAAAAAA=A;x"},
-		"line ends in the id":   {"anabranch-topic:AAAAAAAAAAAAAAAAAAAA\n\n;x", TopicID{}, "anabranch-topic:AAAAAAAAAAAAAAAAAAAA\n\n;x"},
-		"a text before ours":    {"x" + Metadata(id, done), TopicID{}, "x" + Metadata(id, done)},
-		"an end in what is not": {"a;b", TopicID{}, "a;b"},
-	} {
-		if of, rest := Origin(c.text); of != c.of || rest != c.done {
-			t.Errorf("%s: Origin(%q) = %x, %q; want %x, %q", name, c.text, of, rest, c.of, c.done)
+	few := Done{epoch: 2, runs: []run{{7, 8}}}
+	var many Done
+	for i := range int64(3000) {
+		many.runs = join(many.runs, 6+2*i, 7+2*i)
+	}
+	for _, of := range []Origin{0, 1, 1 << 63, 0xf0f0f0f0_12345678, math.MaxUint64} {
+		for name, done := range map[string]Done{"nothing": {}, "a few": few, "many": many} {
+			text := Metadata(of, done.Encode(5))
+			if got := OriginIn(text); got != of || len(text) > MaxMetadata {
+				t.Errorf("%s of %x: origin %x in %d bytes", name, of, got, len(text))
+			}
+			if diff := cmp.Diff(done, Decode(5, text), cmp.AllowUnexported(Done{}, run{})); diff != "" {
+				t.Errorf("%s of %x: decoded (-want +got):\n%s", name, of, diff)
+			}
 		}
 	}
-	if got := Decode(5, Metadata(id, done)); !got.Contains(7, 2) {
-		t.Errorf("decoded %v, want the record at 7", got)
+}
+
+func TestMetadataOfOthersHasNoOrigin(t *testing.T) {
+	bits := strings.Repeat("\r\n", 32)
+	for _, text := range []string{
+		"", "anabranch-b1946ac9", bits, "other" + bits, plain, plain + "AAEB", plain + bits[1:], plain + bits + "\n", plain + bits + "AAEB",
+	} {
+		if got := OriginIn(text); got != 0 {
+			t.Errorf("OriginIn(%q) = %x, want none", text, got)
+		}
+	}
+}
+
+func TestTopicsOfOneNameAreToldApart(t *testing.T) {
+	if a, b := OriginOf(TopicID{1}), OriginOf(TopicID{15: 1}); a == b || a == 0 || b == 0 || OriginOf(TopicID{}) != 0 {
+		t.Errorf("origins %x and %x, that of no id %x", a, b, OriginOf(TopicID{}))
 	}
 }

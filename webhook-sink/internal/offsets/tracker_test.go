@@ -219,17 +219,24 @@ func compare(t *testing.T, ops []byte) {
 			continue
 		case op%8 < 4 || m.read == 0:
 			m.begin(t, tr)
-		case op%8 == 4 && len(m.gone) > 0:
-			late := m.gone[int(op>>3)%len(m.gone)]
-			tr.Finish(late.offset, late.in)
 		default:
-			done := m.log[int(op>>3)%m.read]
-			if in, begun := m.begun[done]; begun {
-				tr.Finish(done, in)
-				m.finished[done] = true
-			}
+			m.finish(tr, op)
 		}
 		m.check(t, i, tr)
+	}
+}
+
+// finish ends the work on a record, which may be gone from the log.
+func (m *model) finish(tr *Tracker, op byte) {
+	if op%8 == 4 && len(m.gone) > 0 {
+		late := m.gone[int(op>>3)%len(m.gone)]
+		tr.Finish(late.offset, late.in)
+		return
+	}
+	done := m.log[int(op>>3)%m.read]
+	if in, begun := m.begun[done]; begun {
+		tr.Finish(done, in)
+		m.finished[done] = true
 	}
 }
 

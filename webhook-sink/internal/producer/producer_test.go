@@ -193,7 +193,7 @@ func limitBytes(t *testing.T, cluster *testkit.Cluster) {
 	resource := kmsg.NewIncrementalAlterConfigsRequestResource()
 	resource.ResourceType, resource.ResourceName = kmsg.ConfigResourceTypeTopic, topic
 	config := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
-	config.Name, config.Value = "max.message.bytes", kmsg.StringPtr("500")
+	config.Name, config.Value = "max.message.bytes", new("500")
 	resource.Configs = append(resource.Configs, config)
 	req.Resources = append(req.Resources, resource)
 	resp, err := req.RequestWith(t.Context(), cluster.Client(t))

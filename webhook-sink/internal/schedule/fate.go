@@ -54,6 +54,8 @@ func (s *Schedule) Judge(c Case, ws *workspace.Snapshot, now time.Time) (*worksp
 		return nil, deadFor(h, kafka.ReasonOf(c.Err), c.Err.Error())
 	case h.Destination == "":
 		return nil, deadFor(h, schemas.ReasonRecordInvalid, "header destination is missing")
+	case !known && s.isRecent(h.FirstAttempt, now):
+		return nil, hoppedTo(h, s.onward(now, now.Add(unknownPause)))
 	case !known:
 		return nil, deadFor(h, schemas.ReasonDestinationRemoved, "destination is not in the workspace")
 	case !dest.Enabled:
@@ -66,6 +68,21 @@ func (s *Schedule) Judge(c Case, ws *workspace.Snapshot, now time.Time) (*worksp
 		return nil, s.reserved(h, c.Reserved, now)
 	}
 	return dest, Fate{}
+}
+
+// A retry of a destination that this sink does not know may be of a new one: retry
+// topics are shared, and another sink, which has read of it, made the first attempt. So
+// for a while it is put back instead of buried.
+const (
+	unknownFor   = time.Minute
+	unknownPause = 5 * time.Second
+)
+
+// isRecent reports whether the first attempt was made so lately that the destination
+// may be new. First attempts themselves, which have made none, come from its own topic,
+// which is consumed because the workspace names it, or named it once.
+func (s *Schedule) isRecent(first, now time.Time) bool {
+	return !first.IsZero() && now.Sub(first) < min(unknownFor, s.window)
 }
 
 // reserved is the fate of a retry that was due when its destination had no room,

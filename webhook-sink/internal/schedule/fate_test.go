@@ -53,6 +53,8 @@ func TestJudge(t *testing.T) {
 		{name: "retry with a slot in a minute", of: retryOf("crm", false), change: func(c *Case) { c.Reserved = noon.Add(time.Minute) }, ending: Hopped, topic: "webhook-retry.30s", reason: schemas.ReasonTimeout},
 		{name: "removed", of: firstAttempt("gone"), ending: Dead, reason: schemas.ReasonDestinationRemoved},
 		{name: "retry of removed", of: retryOf("gone", false), ending: Dead, reason: schemas.ReasonDestinationRemoved},
+		{name: "retry of one that may be new", of: retryOf("gone", true), change: func(c *Case) { c.Headers.FirstAttempt = noon.Add(1 - time.Minute) }, ending: Hopped, topic: "webhook-retry.5s", reason: schemas.ReasonTimeout},
+		{name: "retry of one that is not new", of: retryOf("gone", true), change: func(c *Case) { c.Headers.FirstAttempt = noon.Add(-time.Minute) }, ending: Dead, reason: schemas.ReasonDestinationRemoved},
 		{name: "switched off", of: firstAttempt("off"), ending: Dead, reason: schemas.ReasonDestinationDisabled},
 		{name: "retry of switched off", of: retryOf("off", true), ending: Dead, reason: schemas.ReasonDestinationDisabled},
 		{name: "unreadable", of: firstAttempt("crm"), change: func(c *Case) { c.Err = errors.New("decode x[0]@1: bad") }, ending: Dead, reason: schemas.ReasonRecordInvalid},

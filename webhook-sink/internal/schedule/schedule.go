@@ -1,6 +1,12 @@
 // Package schedule decides what becomes of an event after an attempt, or without
 // one: where it waits, until when, and when it is given up. Nothing here has
 // effects.
+//
+// Retry topics are shared by all destinations and read by all sinks, of which one may
+// not have read yet what the workspace says of a new destination. The retries of a
+// destination that is not known are put back for the first minute of their lives, and
+// buried only then (TestJudge, TestARetryOfADestinationThatIsNotKnownYet in the sink's
+// package).
 package schedule
 
 import (

@@ -21,6 +21,9 @@ import (
 type Worker struct {
 	Schedule  *schedule.Schedule
 	Workspace func() *workspace.Snapshot
+	// Hold returns when a job may be worked on, or false if it is not to be after all:
+	// its partition is not ours any more. Nil: always.
+	Hold func(context.Context, *dispatch.Job) bool
 	// Attempt is one attempt at one destination; see attempt.Attempter.
 	Attempt attempt.Func
 	// Write writes a record and returns when the brokers have acknowledged it.
@@ -50,6 +53,9 @@ func (w *Worker) Work(ctx context.Context, j *dispatch.Job) {
 
 // handle takes one job to its end. First attempt and retry are the same.
 func (w *Worker) handle(ctx context.Context, j *dispatch.Job) dispatch.Ended {
+	if w.Hold != nil && !w.Hold(ctx, j) {
+		return dispatch.Ended{}
+	}
 	if !j.IsRetry() {
 		j.Read()
 	}
