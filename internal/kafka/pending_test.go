@@ -43,6 +43,7 @@ func TestFinish(t *testing.T) {
 		"not known":             {nil, map[int32]Lag{0: {0, 0}, 1: {1, 4}}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			cluster := testkit.Brokers(t)
 			cluster.CreateTopics(t, 2, schemas.TopicRawEvents)
 			fill(t, cluster, schemas.TopicRawEvents, 1, 4)
