@@ -2,6 +2,9 @@
 GOLANGCI_VERSION    := v2.15.0
 GOVULNCHECK_VERSION := v1.8.0
 
+# Of Apache Kafka, beside the one that scripts/kafka/pom.xml names.
+KAFKA_NEWEST        := 4.4.0
+
 FUZZTIME ?= 20s
 BENCH    ?= .
 PKG      ?= ./...
@@ -61,7 +64,7 @@ compose-test: ## docker compose on an engine of its own: scale, stop and kill it
 	scripts/compose/engine.sh with go run ./internal/composetest $(COMPOSE)
 
 # STORM passes options on: make storm STORM="-rows kill-sink -seed 7"
-.PHONY: storm storm-short storm-kafka
+.PHONY: storm storm-short storm-kafka storm-kafka-short
 storm: ## Fault bench: kill, stop, hang and misbehave under load, and count (65 min)
 	go run ./internal/storm $(STORM)
 
@@ -69,7 +72,15 @@ storm-short: ## The rows of it that prove something within a minute
 	go run ./internal/storm -short $(STORM)
 
 storm-kafka: ## The fault bench on a real Apache Kafka
-	$(KAFKA) with go run ./internal/storm -broker-pid $(CURDIR)/.kafka/$${KAFKA_PORT:-19092}/pid $(STORM)
+	$(KAFKA) with go run ./internal/storm -broker-pid $(CURDIR)/.kafka/$${KAFKA_PORT:-19092}/pid -broker-start '$(KAFKA) start' $(STORM)
+
+# On data of its own, which are new each time: what a version does with those of
+# another is not the question.
+storm-kafka-short: export KAFKA_VERSION := $(KAFKA_NEWEST)
+storm-kafka-short: export KAFKA_PORT := 19292
+storm-kafka-short: ## kill -9 of the newest Apache Kafka under calls, three times (2 min)
+	$(KAFKA) clean
+	$(MAKE) --no-print-directory storm-kafka STORM="-short -rows broker-kill $(STORM)"
 
 # SDK passes options on: make sdk-test SDK="-only go3,python"
 .PHONY: sdk-test
@@ -105,6 +116,7 @@ tidy-diff:
 vuln: $(BIN)/govulncheck ## Look for known vulnerabilities (needs the network)
 	$(BIN)/govulncheck ./...
 
+# KAFKA_VERSION is passed on: make kafka KAFKA_VERSION=4.4.0
 .PHONY: kafka kafka-stop kafka-clean
 kafka: ## Start a real Apache Kafka (needs Java 17 and Maven)
 	@$(KAFKA) start

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -26,8 +27,22 @@ func Committed(ctx context.Context, opts []kgo.Opt, rec *kgo.Record) (bool, erro
 		if ctx.Err() != nil {
 			return false, fmt.Errorf("wait for the end of a transaction at %s[%d]@%d: %w", rec.Topic, rec.Partition, rec.Offset, errors.Join(context.Cause(ctx), fetches.Err()))
 		}
+		if err := refused(fetches); err != nil {
+			return false, fmt.Errorf("read %s[%d]@%d: %w", rec.Topic, rec.Partition, rec.Offset, err)
+		}
 		for _, first := range fetches.Records() {
 			return first.Offset == rec.Offset, nil
 		}
 	}
+}
+
+// refused returns an error that trying again does not mend: to write to a topic is not
+// to be allowed to read it.
+func refused(fetches kgo.Fetches) (refusal error) {
+	fetches.EachError(func(_ string, _ int32, err error) {
+		if errors.Is(err, kerr.TopicAuthorizationFailed) || errors.Is(err, kerr.UnknownTopicID) {
+			refusal = err
+		}
+	})
+	return refusal
 }

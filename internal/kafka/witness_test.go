@@ -6,7 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
@@ -44,5 +47,18 @@ func TestCommitted(t *testing.T) {
 	defer cancel()
 	if got, err := Committed(brief, cluster.Options(), write()); got || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("of an open transaction: %v, error %v, want the end of the wait", got, err)
+	}
+}
+
+// TestCommittedThatMayNotBeRead: a router may write to topics that it may not read,
+// and is told at once.
+func TestCommittedThatMayNotBeRead(t *testing.T) {
+	t.Parallel()
+	topic := schemas.DeliverTopic("crm")
+	cluster := testkit.Fake(t, kfake.NumBrokers(1), kfake.SeedTopics(1, topic))
+	cluster.Fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Err: kerr.TopicAuthorizationFailed, Count: -1})
+	got, err := Committed(t.Context(), cluster.Options(), &kgo.Record{Topic: topic})
+	if got || !errors.Is(err, kerr.TopicAuthorizationFailed) {
+		t.Errorf("committed: %v, error %v, want the refusal", got, err)
 	}
 }

@@ -23,8 +23,13 @@ func Advise(r *Report, window time.Duration) []Advice {
 		adviseStage(&r.Stages[i], add)
 	}
 	if age := r.age(r.Unrouted); age > slow && len(r.Stages) > 0 && len(r.Stages[0].Members) > 0 {
-		add(schemas.TopicRawEvents, fmt.Sprintf("%s to route, the oldest for %s", r.Unrouted.events(), terminal.Brief(age)),
-			"look at the routers' logs; start more of them if they keep up with nothing else to do")
+		problem := fmt.Sprintf("%s to route, the oldest for %s", r.Unrouted.events(), terminal.Brief(age))
+		do := "look at the routers' logs; start more of them if they keep up with nothing else to do"
+		if len(r.UnroutedPending) > 0 {
+			problem += fmt.Sprintf("; partitions %v wait for the end of a transaction", r.UnroutedPending)
+			do = "the router that left it open ends it within a minute; if it lasts, `anabranch doctor` names the holder and what ends it"
+		}
+		add(schemas.TopicRawEvents, problem, do)
 	}
 	if r.UnroutedDeleted > 0 {
 		add(schemas.TopicRawEvents, fmt.Sprintf("retention deleted up to %s events before they were routed", terminal.Count(r.UnroutedDeleted)),

@@ -32,10 +32,14 @@ func TestAdvice(t *testing.T) {
 		"nothing":        {change: func(*Report) {}},
 		"a little waits": {change: func(r *Report) { r.Unrouted = Backlog{5, Exact, at(time.Second)} }},
 		"a call waits":   {func(r *Report) { r.Unrouted = Backlog{1, Exact, at(time.Minute)} }, "raw-events", "1 event to route, the oldest for 1m", "start more"},
-		"no sink":        {func(r *Report) { r.Stages[1].Members = nil }, "webhook-sink", "no process", "start `anabranch webhook-sink`"},
-		"rebalancing":    {func(r *Report) { r.Stages[0].State = "PreparingRebalance" }, "router", "PreparingRebalance", "look again in 15s"},
-		"one too many":   {func(r *Report) { r.Stages[0].Members = []Member{{Instance: "router-b", Host: "h"}} }, "router", "router-b on h has no partitions", "spare"},
-		"slow":           {func(r *Report) { r.Destinations[0].Undelivered = Backlog{9, AtMost, at(time.Hour)} }, "crm", "at most 9 events wait, the oldest for 1h", "WEBHOOK_SINK_MAX_IN_FLIGHT"},
+		"a call waits for a transaction": {func(r *Report) {
+			r.Unrouted, r.UnroutedPending = Backlog{1, Exact, at(time.Minute)}, []int32{1, 4}
+		}, "raw-events", "partitions [1 4] wait for the end of a transaction", "`anabranch doctor`"},
+		"a transaction is open": {change: func(r *Report) { r.UnroutedPending = []int32{1} }},
+		"no sink":               {func(r *Report) { r.Stages[1].Members = nil }, "webhook-sink", "no process", "start `anabranch webhook-sink`"},
+		"rebalancing":           {func(r *Report) { r.Stages[0].State = "PreparingRebalance" }, "router", "PreparingRebalance", "look again in 15s"},
+		"one too many":          {func(r *Report) { r.Stages[0].Members = []Member{{Instance: "router-b", Host: "h"}} }, "router", "router-b on h has no partitions", "spare"},
+		"slow":                  {func(r *Report) { r.Destinations[0].Undelivered = Backlog{9, AtMost, at(time.Hour)} }, "crm", "at most 9 events wait, the oldest for 1h", "WEBHOOK_SINK_MAX_IN_FLIGHT"},
 		"removed": {func(r *Report) {
 			r.Destinations[0] = Destination{ID: "crm", State: Removed, Undelivered: Backlog{9, Exact, at(0)}}
 		}, "crm", "not in the workspace", "destination_removed"},

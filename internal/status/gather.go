@@ -3,6 +3,7 @@ package status
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -54,6 +55,9 @@ func gather(ctx context.Context, set Settings, lim limits) (*Report, error) {
 	if err := scan(ctx, set.Kafka, spans, lim, t.add); err != nil {
 		return nil, err
 	}
+	if err := l.stillPending(ctx); err != nil {
+		return nil, err
+	}
 	return l.report(t, spans), nil
 }
 
@@ -65,6 +69,9 @@ type look struct {
 	groups []kafka.Group // of router and sink
 	router map[string]map[int32]kafka.Progress
 	sink   map[string]map[int32]kafka.Progress
+	// pending are offsets of raw-events that an open transaction is about to change,
+	// with what was committed before.
+	pending map[int32]int64
 }
 
 func (l *look) positions(ctx context.Context) (err error) {
@@ -77,11 +84,28 @@ func (l *look) positions(ctx context.Context) (err error) {
 	if l.router, err = l.Topics.Progress(ctx, l.Router, schemas.TopicRawEvents); err != nil {
 		return err
 	}
+	if l.pending, err = l.Topics.Pending(ctx, l.Router, schemas.TopicRawEvents); err != nil {
+		return err
+	}
 	if l.groups, err = l.Topics.Groups(ctx, l.Router, l.Sink); err != nil {
 		return err
 	}
 	topics = slices.DeleteFunc(topics, func(topic string) bool { return kind(topic) != deliverKind && kind(topic) != retryKind })
 	l.sink, err = l.Topics.Progress(ctx, l.Sink, topics...)
+	return err
+}
+
+// stillPending leaves of what was pending what still is: the offsets of a router at
+// work are pending one after the other.
+func (l *look) stillPending(ctx context.Context) error {
+	if len(l.pending) == 0 {
+		return nil
+	}
+	now, err := l.Topics.Pending(ctx, l.Router, schemas.TopicRawEvents)
+	maps.DeleteFunc(l.pending, func(partition int32, before int64) bool {
+		still, pending := now[partition]
+		return !pending || still != before
+	})
 	return err
 }
 

@@ -124,7 +124,7 @@ func TestAnEmptyCluster(t *testing.T) {
 		At: r.At, Brokers: []string{"here:9092"},
 		Stages:       []Stage{{Name: "router", Group: routerGroup, Members: []Member{}}, {Name: "webhook-sink", Group: sinkGroup, Members: []Member{}}},
 		Unrouted:     Backlog{Bound: Exact},
-		Destinations: []Destination{}, Retries: []Retry{}, Incomplete: []string{},
+		Destinations: []Destination{}, Retries: []Retry{}, Incomplete: []string{}, UnroutedPending: []int32{},
 		DeadLetters: DeadLetters{Since: r.At.Add(-24 * time.Hour), Bound: Exact, Groups: []DeadGroup{}},
 		Advice:      r.Advice,
 	}

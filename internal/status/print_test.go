@@ -46,7 +46,7 @@ func sample() *Report {
 		DeadLetters: DeadLetters{Since: noon.Add(-24 * time.Hour), Bound: Exact, Groups: []DeadGroup{
 			{Destination: "mail", Reason: schemas.ReasonStatus4xx, Events: 12, Redriven: 2, First: noon.Add(-20 * time.Hour), Last: noon.Add(-time.Hour), Detail: "endpoint answered \x1b[2J 410"},
 		}},
-		Incomplete: []string{"webhook-retry.8m"},
+		Incomplete: []string{"webhook-retry.8m"}, UnroutedPending: []int32{},
 	}
 	r.Advice = Advise(r, 4*time.Hour)
 	return r

@@ -24,6 +24,9 @@ type Report struct {
 	// UnroutedDeleted is how many offsets of raw-events retention deleted before they
 	// were routed.
 	UnroutedDeleted int64 `json:"unroutedDeleted"`
+	// UnroutedPending are the partitions of raw-events whose offset has been pending in
+	// one transaction for as long as this look took.
+	UnroutedPending []int32 `json:"unroutedPending"`
 }
 
 // Stage is a stage that reads from the brokers, as its consumer group shows it.

@@ -25,6 +25,7 @@ func (l *look) report(t *tally, spans []*span) *Report {
 			Since: l.now.Add(-l.DeadSince), Bound: atLeast(left, schemas.TopicDeadLetters, schemas.TopicRedriven), Groups: deadGroups(t),
 		},
 	}
+	r.UnroutedPending = append([]int32{}, slices.Sorted(maps.Keys(l.pending))...) // never null
 	r.UnroutedDeleted = deleted(l.router[schemas.TopicRawEvents])
 	r.Destinations = l.destinations(t, left)
 	r.Advice = Advise(r, l.Window)

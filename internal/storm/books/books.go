@@ -26,6 +26,7 @@ type account struct {
 // that it was stored.
 type event struct {
 	at       time.Time
+	stored   time.Time // when it was promised
 	first    time.Time // its first acceptance
 	last     time.Time // its last
 	offered  int       // how often its client sent it, if it says so
@@ -42,10 +43,13 @@ func New(run string) *Books { return &Books{run: run, accounts: make(map[string]
 func (b *Books) Run() string { return b.run }
 
 // Promised notes that an event was stored: from here on it must not be lost.
-func (b *Books) Promised(s Stamp) {
+func (b *Books) Promised(s Stamp) { b.Stored(s, s.At) }
+
+// Stored is Promised by who knows since when.
+func (b *Books) Stored(s Stamp, at time.Time) {
 	b.change(s, func(a *account, e *event) {
 		if !e.promised {
-			e.promised = true
+			e.promised, e.stored = true, at
 			a.tally.Sent++
 		}
 	})
@@ -203,6 +207,16 @@ func (s Span) Holds(t time.Time) bool { return !t.Before(s.From) && t.Before(s.T
 // Latencies returns, for each event promised that was made within the span, how
 // long it took to its first acceptance. One that has not arrived took until now.
 func (b *Books) Latencies(span Span, now time.Time, pick func(producer string) bool) []time.Duration {
+	return b.latencies(span, now, pick, func(e *event) time.Time { return e.at })
+}
+
+// Deliveries is Latencies from when the events were stored. Who delivers one before
+// its producer hears that it was took no time.
+func (b *Books) Deliveries(span Span, now time.Time, pick func(producer string) bool) []time.Duration {
+	return b.latencies(span, now, pick, func(e *event) time.Time { return e.stored })
+}
+
+func (b *Books) latencies(span Span, now time.Time, pick func(producer string) bool, since func(*event) time.Time) []time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var all []time.Duration
@@ -212,13 +226,14 @@ func (b *Books) Latencies(span Span, now time.Time, pick func(producer string) b
 		}
 		for i := range a.events {
 			e := &a.events[i]
-			switch {
-			case !e.promised || !span.Holds(e.at):
-			case e.accepted > 0:
-				all = append(all, e.first.Sub(e.at))
-			default:
-				all = append(all, now.Sub(e.at))
+			if !e.promised || !span.Holds(e.at) {
+				continue
 			}
+			arrived := now
+			if e.accepted > 0 {
+				arrived = e.first
+			}
+			all = append(all, max(0, arrived.Sub(since(e))))
 		}
 	}
 	return all

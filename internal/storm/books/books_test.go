@@ -159,6 +159,20 @@ func TestLatencies(t *testing.T) {
 	}
 }
 
+func TestDeliveriesCountFromTheStoring(t *testing.T) {
+	b := New("r")
+	b.Stored(stamp("p", 0, 0), epoch.Add(300*time.Millisecond))
+	b.Stored(stamp("p", 0, 0), epoch.Add(time.Minute)) // heard again
+	b.Arrived(stamp("p", 0, 0), epoch.Add(500*time.Millisecond), yes)
+	b.Stored(stamp("p", 0, 1), epoch.Add(3*time.Second)) // after its delivery
+	b.Arrived(stamp("p", 0, 1), epoch.Add(2*time.Second), yes)
+	b.Stored(stamp("p", 0, 2), epoch.Add(4*time.Second)) // not delivered
+	got := b.Deliveries(Span{To: epoch.Add(time.Minute)}, epoch.Add(10*time.Second), nil)
+	if diff := cmp.Diff([]time.Duration{200 * time.Millisecond, 0, 6 * time.Second}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestAcceptedCountsFirstAcceptancesWithinTheSpan(t *testing.T) {
 	b := New("r")
 	for i, at := range []time.Duration{0, time.Second, time.Second, 2 * time.Second} {

@@ -140,6 +140,12 @@ func (l *Lab) Phase(s books.Span, pick func(string) bool) books.Phase {
 	return books.Summarize(l.Books.Latencies(s, time.Now(), pick))
 }
 
+// Deliveries is Phase from when the broker had acknowledged the events: it leaves
+// out how long the bench's own writes took.
+func (l *Lab) Deliveries(s books.Span, pick func(string) bool) books.Phase {
+	return books.Summarize(l.Books.Deliveries(s, time.Now(), pick))
+}
+
 // Only picks the producers of the given streams.
 func Only(streams ...*load.Stream) func(string) bool {
 	picked := make(map[string]bool, len(streams))

@@ -96,7 +96,7 @@ func (w *Writer) write(ctx context.Context, s *Stream) {
 	kafka.SetHeaders(rec, &schemas.Headers{Source: w.Source, Type: schemas.TypeTrack, MessageID: stamp.String(), Origin: schemas.OriginAPI})
 	w.Client.Produce(context.WithoutCancel(ctx), rec, func(_ *kgo.Record, err error) {
 		if err == nil {
-			w.Books.Promised(stamp)
+			w.Books.Stored(stamp, time.Now())
 		}
 	})
 }

@@ -45,6 +45,17 @@ func TestJudges(t *testing.T) {
 			func(r *report.Result) { judgePeak(r, child.Gauges{Resident: 300 << 20, Goroutines: 4001}) },
 			[]string{"300 MiB resident instead of at most 256", "4001 goroutines instead of at most 4000"},
 		},
+		"others within their bound": {
+			func(r *report.Result) {
+				judgeUnharmed(r, books.Phase{P99: 500 * time.Millisecond}, 500*time.Millisecond)
+			}, nil,
+		},
+		"others beyond it": {
+			func(r *report.Result) {
+				judgeUnharmed(r, books.Phase{P99: 501 * time.Millisecond}, 500*time.Millisecond)
+			},
+			[]string{"p99 501ms of those beside them, from the broker's acknowledgement, instead of at most 500ms"},
+		},
 		"growth at its bound": {
 			func(r *report.Result) {
 				judgeGrowth(r, child.Gauges{Resident: 30 << 20}, child.Gauges{Resident: 94 << 20, Goroutines: 9000})

@@ -26,6 +26,8 @@ const (
 	deflatedAside = "anabranch-done:2z:"
 )
 
+func prefixes() []string { return []string{plain, deflated, plainAside, deflatedAside} }
+
 var encoding = base64.RawStdEncoding
 
 // maxPayload is how many bytes fit.
@@ -145,7 +147,7 @@ const maxOffset = 1 << 61
 // unwrap returns the payload, and whether keys are set aside in it; false when the
 // metadata is not ours.
 func unwrap(metadata string) (payload []byte, aside, ok bool) {
-	for _, prefix := range []string{plain, deflated, plainAside, deflatedAside} {
+	for _, prefix := range prefixes() {
 		text, ours := strings.CutPrefix(metadata, prefix)
 		if !ours {
 			continue

@@ -2,6 +2,7 @@ package offsets
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 )
 
@@ -54,7 +55,8 @@ func Metadata(of Origin, done string) string {
 func OriginIn(metadata string) Origin {
 	done := strings.TrimRight(metadata, "\r\n")
 	bits := metadata[len(done):]
-	if len(bits) != originLength || !strings.HasPrefix(done, plain) && !strings.HasPrefix(done, deflated) {
+	ours := func(prefix string) bool { return strings.HasPrefix(done, prefix) }
+	if len(bits) != originLength || !slices.ContainsFunc(prefixes(), ours) {
 		return 0
 	}
 	of := Origin(0)

@@ -16,8 +16,10 @@ func TestTheOriginOfACommit(t *testing.T) {
 	for i := range int64(3000) {
 		many.runs = join(many.runs, 6+2*i, 7+2*i)
 	}
+	apart := few.WithAside(6, 2, []Aside{{Key: 9, From: 5, Count: 3}})
+	apart.at = 5
 	for _, of := range []Origin{0, 1, 1 << 63, 0xf0f0f0f0_12345678, math.MaxUint64} {
-		for name, done := range map[string]Done{"nothing": {}, "a few": few, "many": many} {
+		for name, done := range map[string]Done{"nothing": {}, "a few": few, "many": many, "keys aside": apart} {
 			text := Metadata(of, done.Encode(5))
 			if got := OriginIn(text); got != of || len(text) > MaxMetadata {
 				t.Errorf("%s of %x: origin %x in %d bytes", name, of, got, len(text))
