@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -73,7 +74,9 @@ func partRequest(topic *kadm.TopicDetail, partition int32, from int64, bytes int
 	t := kmsg.NewFetchRequestTopic()
 	t.Topic, t.TopicID, t.Partitions = topic.Topic, topic.ID, []kmsg.FetchRequestTopicPartition{p}
 	req := kmsg.NewPtrFetchRequest()
-	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(partWait.Milliseconds()), 1, bytes
+	// The partition's limit alone bounds the answer: where the limit of a whole request
+	// does, the embedded broker forgets to say which records were aborted.
+	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(partWait.Milliseconds()), 1, math.MaxInt32
 	req.IsolationLevel = 1
 	req.Topics = []kmsg.FetchRequestTopic{t}
 	return req
