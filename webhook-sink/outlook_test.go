@@ -23,7 +23,9 @@ func TestFinishedReadsWhatIsCommitted(t *testing.T) {
 	}
 	committed, _ := tracker.Position()
 	done := Finished(committed, tracker.Done().Encode(committed))
-	at := func(offset int64) *kgo.Record { return &kgo.Record{Key: []byte("user"), Offset: offset, LeaderEpoch: epoch} }
+	at := func(offset int64) *kgo.Record {
+		return &kgo.Record{Key: []byte("user"), Offset: offset, LeaderEpoch: epoch}
+	}
 	for offset, want := range map[int64]bool{1: false, 2: true, 3: false, 4: true, 5: false} {
 		if done(at(offset)) != want {
 			t.Errorf("the record at %d is finished: %t, want %t", offset, !want, want)

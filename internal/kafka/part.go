@@ -43,7 +43,7 @@ func (t *Topics) part(ctx context.Context, topic string, partition int32, from i
 		return nil, err
 	}
 	found := details[topic]
-	if err := errors.Join(found.Err, found.Partitions[partition].Err); err != nil {
+	if err = errors.Join(found.Err, found.Partitions[partition].Err); err != nil {
 		return nil, err
 	}
 	resp, err := t.client.Broker(int(found.Partitions[partition].Leader)).RetriableRequest(ctx, partRequest(&found, partition, from, bytes))
@@ -54,7 +54,7 @@ func (t *Topics) part(ctx context.Context, topic string, partition int32, from i
 	if err != nil {
 		return nil, err
 	}
-	if err := kerr.ErrorForCode(answer.ErrorCode); err != nil {
+	if err = kerr.ErrorForCode(answer.ErrorCode); err != nil {
 		return t.beyond(ctx, topic, partition, from, err)
 	}
 	read, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{

@@ -37,22 +37,20 @@ func values(t *testing.T, topics *kafka.Topics, topic string, from, end int64) (
 	return all, parts
 }
 
-func TestPartsOfAPartition(t *testing.T) {
-	t.Parallel()
-	c := testkit.Brokers(t)
-	c.CreateTopics(t, 1, "parts")
-	cl := c.Client(t, kgo.TransactionalID("parts"), kgo.DefaultProduceTopic("parts"), kgo.ProducerBatchCompression(kgo.SnappyCompression()))
-	topics := kafka.NewTopics(c.Client(t), kafka.TopicConfig{})
-	var want []string
+// transactions writes sixty of five records and a marker, of which each third is
+// aborted, and returns what was committed.
+func transactions(t *testing.T, c *testkit.Cluster, topic string) (committed []string) {
+	t.Helper()
+	cl := c.Client(t, kgo.TransactionalID(topic), kgo.DefaultProduceTopic(topic))
 	for n := range 60 {
-		end := kgo.TransactionEndTry(n%3 != 0)
 		if err := cl.BeginTransaction(); err != nil {
 			t.Fatal(err)
 		}
+		end := kgo.TransactionEndTry(n%3 != 0)
 		for i := range 5 {
 			value := fmt.Sprint(n, "-", i, strings.Repeat("x", 400))
 			if end == kgo.TryCommit {
-				want = append(want, value)
+				committed = append(committed, value)
 			}
 			if err := cl.ProduceSync(t.Context(), kgo.StringRecord(value)).FirstErr(); err != nil {
 				t.Fatal(err)
@@ -62,6 +60,15 @@ func TestPartsOfAPartition(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	return committed
+}
+
+func TestPartsOfAPartition(t *testing.T) {
+	t.Parallel()
+	c := testkit.Brokers(t)
+	c.CreateTopics(t, 1, "parts")
+	topics := kafka.NewTopics(c.Client(t), kafka.TopicConfig{})
+	want := transactions(t, c, "parts")
 	const end = 60 * 6
 	got, parts := values(t, topics, "parts", 0, end)
 	if diff := strings.Join(got, "\n") != strings.Join(want, "\n"); diff || parts < 3 {
@@ -74,15 +81,24 @@ func TestPartsOfAPartition(t *testing.T) {
 	if err != nil || len(part.Records) > 0 || part.Next != end || part.Deleted {
 		t.Errorf("behind the end: %+v, %v", part, err)
 	}
+}
+
+func TestAPartThatWasDeleted(t *testing.T) {
+	t.Parallel()
+	c := testkit.Brokers(t)
+	c.CreateTopics(t, 1, "deleted")
+	transactions(t, c, "deleted")
+	cl := c.Client(t)
+	topics := kafka.NewTopics(cl, kafka.TopicConfig{})
 	var to kadm.Offsets
-	to.Add(kadm.Offset{Topic: "parts", At: 100})
+	to.Add(kadm.Offset{Topic: "deleted", At: 100})
 	if deleted, err := kadm.NewClient(cl).DeleteRecords(t.Context(), to); err != nil || deleted.Error() != nil {
 		t.Fatal(err, deleted.Error())
 	}
-	if part, err = topics.Part(t.Context(), "parts", 0, 50, 4<<10); err != nil || !part.Deleted || part.Next != 100 {
+	if part, err := topics.Part(t.Context(), "deleted", 0, 50, 4<<10); err != nil || !part.Deleted || part.Next != 100 {
 		t.Errorf("where records were deleted: %+v, %v", part, err)
 	}
-	if part, err := topics.Part(t.Context(), "parts", 0, end+50, 4<<10); err == nil {
+	if part, err := topics.Part(t.Context(), "deleted", 0, 1000, 4<<10); err == nil {
 		t.Errorf("beyond the end: %+v, want an error", part)
 	}
 }

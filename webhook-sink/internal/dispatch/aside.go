@@ -14,12 +14,12 @@ import (
 // Since the events of a key finish in order, one offset per key tells a commit how
 // far it is, however many there are.
 type aside struct {
-	keys     map[uint64]*asideKey // by fingerprint
-	reading  bool                 // a part is being read once more
+	keys    map[uint64]*asideKey // by fingerprint
+	reading bool                 // a part is being read once more
 	// until is behind all that the commit contains with which reading began: of what it
 	// contains, the tracker drops the events of these keys too.
-	until int64
-	revision uint64               // changes with all that a commit says of them
+	until    int64
+	revision uint64 // changes with all that a commit says of them
 }
 
 // asideKey is one of them.

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 
@@ -50,6 +51,12 @@ func (f *floor) reread(log []*kgo.Record, n int) {
 	}
 }
 
+// nextOf is which of what is in flight ends next: the others' first, as far as they are
+// known.
+func (f *floor) nextOf(busy string) int {
+	return max(slices.IndexFunc(f.flying, func(j *Job) bool { return j.key != busy }), 0)
+}
+
 func TestAUserThatFillsTheQueueIsSetAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // in which no attempt takes any time
 		f := newFloor(t, quota.Limits{Each: 2, Total: 10})
@@ -59,31 +66,21 @@ func TestAUserThatFillsTheQueueIsSetAside(t *testing.T) {
 		if f.isPaused(crm.Topic) {
 			t.Fatal("the topic is paused for one user")
 		}
-		q := f.queues["crm"]
-		high, _ := f.marks(q)
-		var order []string
-		for range log {
+		var order, want []string
+		for i := range log {
 			f.reread(log, 50)
-			if q.bytes > high || q.asideBytes > high {
-				t.Fatalf("%d bytes and %d of the busy user's are in memory, the limit is %d", q.bytes, q.asideBytes, high)
+			f.withinMemory(f.queues["crm"])
+			j := f.flying[f.nextOf("busy")]
+			if got := f.committable(); j.key == "busy" && got > int64(len(order)*5) {
+				t.Fatalf("offset %d would be committed when %d of the busy user's events are finished", got, len(order))
 			}
-			i := slices.IndexFunc(f.flying, func(j *Job) bool { return j.key == "busy" })
-			if i != 0 || len(f.flying) > 1 { // the others first, as far as they are known
-				i = slices.IndexFunc(f.flying, func(j *Job) bool { return j.key != "busy" })
+			if j.key == "busy" {
+				order = append(order, string(j.Record.Value))
 			}
-			if got, unfinished := f.committable(), int64(len(order)); i >= 0 && f.flying[i].key == "busy" && got > unfinished*5 {
-				t.Fatalf("offset %d would be committed when %d of the busy user's events are finished", got, unfinished)
-			}
-			if f.flying[i].key == "busy" {
-				order = append(order, string(f.flying[i].Record.Value))
-			}
-			f.end(i)
-		}
-		var want []string
-		for i := range len(log) {
 			if i%5 != 4 {
-				want = append(want, fmt.Sprint(i))
+				want = append(want, strconv.Itoa(i))
 			}
+			f.end(f.nextOf("busy"))
 		}
 		if !slices.Equal(order, want) {
 			t.Errorf("the busy user's events came as %v", order)
@@ -92,6 +89,15 @@ func TestAUserThatFillsTheQueueIsSetAside(t *testing.T) {
 			t.Errorf("in the end %d would be committed, %d are in flight, %d keys are set aside", got, len(f.flying), len(f.parts[crm].aside.keys))
 		}
 	})
+}
+
+// withinMemory holds what is in memory against what pauses a topic, and an event for
+// each key that is set aside.
+func (f *floor) withinMemory(q *queue) {
+	f.t.Helper()
+	if high, _ := f.marks(q); q.bytes > high || q.asideBytes > high+q.asideKeys*1000 {
+		f.t.Fatalf("%d bytes and %d of %d keys that are set aside are in memory, the limit is %d", q.bytes, q.asideBytes, q.asideKeys, high)
+	}
 }
 
 // TestNoMoreKeysAreSetAsideThanACommitHolds: what comes beyond them pauses the topic.
@@ -136,10 +142,7 @@ func TestManyBusyUsersShareTheMemory(t *testing.T) {
 				f.end(0)
 				f.reread(log, 100)
 			}
-			high, _ := f.marks(q)
-			if q.asideBytes > high+q.asideKeys*1000 {
-				t.Fatalf("%d keys have %d bytes in memory, the limit is %d", q.asideKeys, q.asideBytes, high)
-			}
+			f.withinMemory(q)
 		}
 		if keys := f.queues["crm"].asideKeys; keys < users/4 {
 			t.Errorf("%d keys are set aside, expected many of %d", keys, users)
