@@ -40,6 +40,7 @@
 //	consume               the fetch loop
 //	rebalance, share      partitions come and go
 //	look                  how far partitions reach that are not fetched, and which stand still
+//	reread                what is read a second time, for keys that are set aside
 //	write                 retry records and dead letters
 //
 // # Readiness

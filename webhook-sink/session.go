@@ -71,7 +71,7 @@ func newSession(ctx context.Context, sink *Sink, sub *subscription.Subscription)
 	s.dispatcher = dispatch.New(dispatch.Options{
 		Limits:    quota.Limits{Each: s.cfg.MaxInFlight, Total: s.cfg.MaxInFlightTotal, First: usual.FirstInFlight},
 		Shortest:  s.cfg.RetryDelays[0],
-		FetchWait: fetchMaxWait,
+		FetchWait: fetchWait(len(sub.Topics())),
 		Flow:      flowOf(client),
 		Gauges:    s.account.Gauges(),
 		Start:     func(j *dispatch.Job) { s.workers.Go(func() { worker.Work(working, j) }) },

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -42,7 +43,7 @@ func (t *Topics) part(ctx context.Context, topic string, partition int32, from i
 		return nil, err
 	}
 	found := details[topic]
-	if err := errors.Join(found.Err, found.Partitions[partition].Err); err != nil {
+	if err = errors.Join(found.Err, found.Partitions[partition].Err); err != nil {
 		return nil, err
 	}
 	resp, err := t.client.Broker(int(found.Partitions[partition].Leader)).RetriableRequest(ctx, partRequest(&found, partition, from, bytes))
@@ -53,7 +54,7 @@ func (t *Topics) part(ctx context.Context, topic string, partition int32, from i
 	if err != nil {
 		return nil, err
 	}
-	if err := kerr.ErrorForCode(answer.ErrorCode); err != nil {
+	if err = kerr.ErrorForCode(answer.ErrorCode); err != nil {
 		return t.beyond(ctx, topic, partition, from, err)
 	}
 	read, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{
@@ -73,7 +74,9 @@ func partRequest(topic *kadm.TopicDetail, partition int32, from int64, bytes int
 	t := kmsg.NewFetchRequestTopic()
 	t.Topic, t.TopicID, t.Partitions = topic.Topic, topic.ID, []kmsg.FetchRequestTopicPartition{p}
 	req := kmsg.NewPtrFetchRequest()
-	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(partWait.Milliseconds()), 1, bytes
+	// The partition's limit alone bounds the answer: where the limit of a whole request
+	// does, the embedded broker forgets to say which records were aborted.
+	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(partWait.Milliseconds()), 1, math.MaxInt32
 	req.IsolationLevel = 1
 	req.Topics = []kmsg.FetchRequestTopic{t}
 	return req

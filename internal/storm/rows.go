@@ -38,6 +38,7 @@ func rows() []lab.Row {
 		{Name: "dead-200-of-1000", About: "two hundred of a thousand destinations dead: the others keep their latency, memory is bounded", Run: receiverfaults.Dead200of1000},
 		{Name: "hostile-64", About: "64 misbehaving receivers: memory, descriptors and goroutines are bounded", Run: receiverfaults.Hostile64},
 		{Name: "receiver-down", About: "a receiver refuses for a while and comes back: nothing lost, a calm return", Run: receiverfaults.ReceiverDown},
+		{Name: "busy-user", About: "one user has more events than its receiver takes one at a time: the other users keep their latency", Run: receiverfaults.BusyUser},
 		{Name: "five-endpoints-one-dead", About: "one endpoint of five hangs: a few timeouts, then nothing until its probe", Run: receiverfaults.FiveEndpointsOneDead},
 	}
 }

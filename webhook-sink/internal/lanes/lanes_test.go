@@ -2,6 +2,7 @@ package lanes
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -195,6 +196,35 @@ func TestLanesKeepTheirPromises(t *testing.T) {
 			ops[i] = byte(random.Uint32())
 		}
 		run(t, ops)
+	}
+}
+
+func TestTrimTakesFromTheEnds(t *testing.T) {
+	var l Lanes[string]
+	for _, item := range []string{"a0", "a1", "a2", "a3", "b0", "b1", "c0", "d0", "d1", "d2"} {
+		l.Push(item[:1], item)
+	}
+	l.Push("", "none")
+	l.Pop() // a0: what waits behind it is a's
+	var cut []string
+	l.Trim(func(waiting []string) int {
+		if waiting[0] == "d1" {
+			return len(waiting)
+		}
+		return 1
+	}, func(rest []string) { cut = append(cut, rest...) })
+	if want := []string{"a2", "a3"}; !slices.Equal(cut, want) {
+		t.Errorf("%v were cut off, want %v", cut, want)
+	}
+	l.Push("a", "a4")
+	var left []string
+	for l.Release("a"); l.Ready(); {
+		item, _ := l.Pop()
+		l.Release(item[:1])
+		left = append(left, item)
+	}
+	if want := []string{"b0", "c0", "d0", "none", "a1", "b1", "d1", "a4", "d2"}; !slices.Equal(left, want) {
+		t.Errorf("%v are left, want %v", left, want)
 	}
 }
 

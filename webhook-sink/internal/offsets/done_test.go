@@ -122,6 +122,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(int64(0), plain+"AAEB")
 	f.Add(int64(math.MaxInt64), plain+"AAEB")
 	f.Add(int64(0), deflated+encoding.EncodeToString(deflate([]byte{0, 1, 1})))
+	f.Add(int64(5), Done{epoch: 2, main: 9, aside: []Aside{{1, 6, 3}}, runs: []run{{12, 14}}}.Encode(5))
 	f.Fuzz(func(t *testing.T, at int64, text string) {
 		d := Decode(at, text)
 		last := at

@@ -103,7 +103,7 @@ func Decode(at int64, metadata string) Done {
 	d := Done{epoch: int32(numbers[0])}
 	numbers = numbers[1:]
 	if aside {
-		if numbers, ok = d.decodeAside(at, numbers); !ok {
+		if d, numbers, ok = d.decodeAside(at, numbers); !ok {
 			return Done{}
 		}
 		at = d.main
@@ -122,23 +122,23 @@ func Decode(at int64, metadata string) Done {
 	return d
 }
 
-// decodeAside reads what appendAside wrote, and returns the numbers behind it.
-func (d *Done) decodeAside(at int64, numbers []uint64) ([]uint64, bool) {
+// decodeAside returns the set with what appendAside wrote, and the numbers behind that.
+func (d Done) decodeAside(at int64, numbers []uint64) (Done, []uint64, bool) {
 	if len(numbers) < 3 || numbers[0] > maxOffset || numbers[1] > 1<<31 || numbers[2] == 0 || numbers[2] > MaxAside {
-		return nil, false
+		return Done{}, nil, false
 	}
 	d.at, d.main, d.mainEpoch = at, at+int64(numbers[0]), int32(int64(numbers[1])-1)
 	keys, rest := 3*int(numbers[2]), numbers[3:]
 	if len(rest) < keys || d.main > maxOffset {
-		return nil, false
+		return Done{}, nil, false
 	}
 	for a := range slices.Chunk(rest[:keys], 3) {
 		if a[1] > maxOffset || a[2] > maxOffset {
-			return nil, false
+			return Done{}, nil, false
 		}
 		d.aside = append(d.aside, Aside{Key: a[0], From: at + int64(a[1]), Count: int64(a[2])})
 	}
-	return rest[keys:], true
+	return d, rest[keys:], true
 }
 
 // maxOffset keeps sums of offsets from overflowing.

@@ -38,6 +38,27 @@ func TestMarks(t *testing.T) {
 	}
 }
 
+// TestKeep: an eighth of what pauses the topic at most, so that a few keys are not all
+// that waits, and what lasts for two fetches where that is less.
+func TestKeep(t *testing.T) {
+	const ms = time.Millisecond
+	tests := []struct {
+		slot       time.Duration
+		high, want int
+	}{
+		{ms / 10, 8 << 20, 1 << 20},
+		{20 * ms, 2 << 20, 65_536},  // 51,200 bytes are less than a thirty-second
+		{200 * ms, 327_680, 10_240}, // likewise 5,120
+		{5 * time.Second, 128 << 10, 4096},
+		{5 * ms, 6 << 20, 204_800},
+	}
+	for _, tt := range tests {
+		if got := speedOf(tt.slot, 2048).Keep(tt.high, fetchWait); got != tt.want {
+			t.Errorf("at %s, of %d bytes: %d, want %d", tt.slot, tt.high, got, tt.want)
+		}
+	}
+}
+
 func speedOf(slot time.Duration, size int) *Speed {
 	s := new(Speed)
 	if slot > 0 {
