@@ -185,6 +185,7 @@ func (r *Router) look(ctx context.Context) {
 	pause(ctx, time.Second)
 	for ; ctx.Err() == nil; pause(ctx, lookEvery) {
 		r.lookOnce(ctx)
+		r.seekForgotten(ctx)
 	}
 }
 
@@ -197,6 +198,8 @@ func (r *Router) lookOnce(ctx context.Context) {
 		r.log.Debug("look at the end of raw-events failed, the lag is that of the last one", "error", err)
 	}
 	r.backlog.look(lags[r.source])
+	r.bookmark(ctx, r.client.Load())
+	r.wait(ctx)
 }
 
 // recount asks the group which partitions are ours. A session does not pass on every

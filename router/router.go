@@ -37,7 +37,14 @@ type Router struct {
 	refused map[refusal]bool
 	buried  seldom.Log
 
-	client atomic.Pointer[kgo.Client] // of the present session
+	marks     *marks
+	waiting   waiting
+	unkept    seldom.Log
+	forgotten forgotten
+
+	// Of the present session: its client, and what ends its polls with a cause.
+	client atomic.Pointer[kgo.Client]
+	end    atomic.Pointer[context.CancelCauseFunc]
 }
 
 // New returns a router that has not yet spoken to a broker.
@@ -49,27 +56,29 @@ func New(cfg Config, set Settings) (*Router, error) {
 		set.Destinations = telemetry.NewDestinations(telemetry.MaxDestinations, set.Registerer, set.Logger)
 	}
 	return &Router{
-		cfg:     cfg,
-		set:     set,
-		log:     set.Logger,
-		metrics: newMetrics(set.Registerer, set.Destinations),
-		backlog: newBacklog(set.Registerer),
-		losses:  kafka.NewLosses("router", set.Registerer, set.Logger, schemas.TopicRawEvents),
-		source:  schemas.TopicRawEvents,
-		refused: make(map[refusal]bool),
+		cfg:       cfg,
+		set:       set,
+		log:       set.Logger,
+		metrics:   newMetrics(set.Registerer, set.Destinations),
+		backlog:   newBacklog(set.Registerer),
+		losses:    kafka.NewLosses("router", set.Registerer, set.Logger, schemas.TopicRawEvents),
+		source:    schemas.TopicRawEvents,
+		refused:   make(map[refusal]bool),
+		forgotten: forgotten{routed: make(map[int32]int64), doubts: make(map[int32]doubt)},
+		marks:     newMarks(),
 	}, nil
 }
 
 // Name implements the stage's contract.
 func (r *Router) Name() string { return "router" }
 
-// Ready returns nil once the router has joined its group and knows its
-// partitions.
+// Ready returns nil once the router has joined its group, knows its partitions and
+// where each of them begins.
 func (r *Router) Ready() error {
 	if !r.ready.Load() {
 		return errors.New("router is not a member of its consumer group")
 	}
-	return nil
+	return r.waiting.err()
 }
 
 func (r *Router) assigned(_ context.Context, _ *kgo.Client, added map[string][]int32) {
@@ -78,13 +87,19 @@ func (r *Router) assigned(_ context.Context, _ *kgo.Client, added map[string][]i
 }
 
 func (r *Router) revoked(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
-	r.backlog.forget(gone[r.source])
+	r.forget(gone[r.source])
+}
+
+func (r *Router) forget(partitions []int32) {
+	r.backlog.forget(partitions)
+	r.marks.forget(partitions)
+	r.waiting.drop(partitions...)
 }
 
 // lost is called when the group went on without this router, which also happens
 // when no broker answers any more.
 func (r *Router) lost(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
-	r.backlog.forget(gone[r.source])
+	r.forget(gone[r.source])
 	r.ready.Store(false)
 }
 
@@ -102,8 +117,13 @@ func (r *Router) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := r.session(ctx)
 		r.ready.Store(false)
+		r.marks.clear()
+		r.waiting.clear()
 		if r.fence.hit(err, time.Now()) {
 			return fmt.Errorf("another process uses the transactional id %q or the instance id %q, and they fence each other: give each its own INSTANCE_ID: %w", r.set.TransactionalID, r.set.InstanceID, err)
+		}
+		if errors.Is(err, errForgotten) && ctx.Err() == nil {
+			r.finish(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			r.log.Warn("router session ended, building a new one", "error", err)
@@ -132,6 +152,9 @@ func (r *Router) session(ctx context.Context) error {
 	late := context.AfterFunc(work, func() { kafka.Close(work, s.Client()) })
 	defer func() {
 		if late() {
+			last, cancel := context.WithTimeout(work, bookmarkTime)
+			r.bookmark(last, s.Client())
+			cancel()
 			r.leave(ctx, work, s.Client())
 			kafka.Close(work, s.Client())
 		}
@@ -142,10 +165,16 @@ func (r *Router) session(ctx context.Context) error {
 	if _, _, err := s.Client().ProducerID(ctx); err != nil {
 		return fmt.Errorf("initialise transactional id %q: %w", r.set.TransactionalID, err)
 	}
-	for ctx.Err() == nil {
-		if err := r.turn(ctx, work, s); err != nil {
+	polls, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	r.end.Store(&end)
+	for polls.Err() == nil {
+		if err := r.turn(polls, work, s); err != nil {
 			return err
 		}
+	}
+	if ctx.Err() == nil {
+		return context.Cause(polls)
 	}
 	return nil
 }
@@ -157,7 +186,6 @@ func (r *Router) turn(ctx, work context.Context, s *kgo.GroupTransactSession) er
 	if err := r.fetchError(ctx, fetches); err != nil {
 		return err
 	}
-	r.losses.Look(fetches)
 	if fetches.NumRecords() == 0 {
 		return nil
 	}
@@ -200,11 +228,18 @@ func (r *Router) prepare(ctx context.Context) error {
 func (r *Router) fetchError(ctx context.Context, fetches kgo.Fetches) error {
 	var fatal error
 	fetches.EachError(func(topic string, partition int32, err error) {
+		cut, lossy := errors.AsType[*kgo.ErrDataLoss](err)
 		switch {
 		case ctx.Err() != nil:
-		case kafka.DataLoss(err): // told by r.losses
+		case lossy:
+			r.log.Error("log lost its tail: what was in it and not routed is gone, routing goes on where the rest of it ends",
+				"topic", topic, "partition", partition, "routed_up_to", cut.ConsumedTo, "begin", cut.ResetTo)
+			r.losses.Count(topic, kafka.Truncated, cut.ConsumedTo-cut.ResetTo)
 		case errors.Is(err, kgo.ErrClientClosed), errors.Is(err, kerr.UnknownTopicID), fenced(err):
 			fatal = err
+		case errors.Is(err, kerr.OffsetOutOfRange):
+			// Where to go on then is decided in one place, as partitions are assigned.
+			fatal = fmt.Errorf("fetch %s[%d]: %w", topic, partition, err)
 		default:
 			r.log.Warn("fetch failed, trying again", "topic", topic, "partition", partition, "error", err)
 		}

@@ -58,6 +58,14 @@ func (b *batch) write(ctx context.Context, rec, out *kgo.Record) {
 	})
 }
 
+// witness is a record that was written in the transaction; nil when none was.
+func (b *batch) witness() *kgo.Record {
+	if len(b.written) == 0 {
+		return nil
+	}
+	return b.written[0].out
+}
+
 // transact routes the records in one transaction. False with no error means
 // that nothing of it happened: the session has rewound and the same records
 // come again. ctx must outlive the request to stop: a session whose End was
@@ -74,16 +82,21 @@ func (r *Router) transact(ctx context.Context, s *kgo.GroupTransactSession, fetc
 		}
 	})
 	err := b.promise.Err()
-	committed, endErr := s.End(ctx, kgo.TransactionEndTry(err == nil))
+	behind := r.marks.behind(fetches)
+	committed, endErr := s.End(kgo.PreTxnCommitFnContext(ctx, annotate(behind)), kgo.TransactionEndTry(err == nil))
 	switch {
 	case endErr != nil:
+		if err == nil { // the end that was asked for is a commit
+			r.forgotten.doubted(fetches, b.witness())
+		}
 		return false, fmt.Errorf("end transaction: %w", endErr)
 	case !committed:
 		r.metrics.abort(b.begun)
 		return false, r.learn(b)
 	}
 	r.backlog.routed(fetches)
-	r.losses.Read(fetches) // not before: after an abort they come again, if they are still there
+	r.forgotten.committed(fetches)
+	r.marks.routed(behind)
 	r.metrics.commit(b.decisions, b.begun)
 	for _, span := range b.spans {
 		span.End()

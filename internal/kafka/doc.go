@@ -13,22 +13,32 @@
 //	advice, advising        what to do about a refusal, in errors and in the log
 //	refusal                 what kind of refusal an error is
 //	topicconfig, policy     what topics are created with
-//	topics, create, hidden  topics that exist, and those that do not
+//	topics, create, hidden  topics that exist, and those that do not; steps, many of them
 //	mismatch, check, guard  topics that differ from the settings
+//	clocks                  topics that go by the clocks of those that write to them
 //	lag, groups, partitions what brokers know of groups and topics
 //	losses                  what a group will never read
+//	pending, unfinished     offsets that wait for the end of a transaction, and ending it
+//	backlogs                what groups have not finished, next to what is kept for them
+//	holds, witness          who holds up a partition; whether a record's transaction was committed
 //	record, deadletter      records and headers
 //
-// # What is lost
+// Non-obvious
 //
-// A client whose position retention has deleted goes on at the first record there is, without a word. [Losses] tells by
-// the start of the log, which comes with each fetch:
-//
-//   - A gap between two records is none: what was aborted is left out (TestGap).
-//   - A position that goes back is no truncation: a new session reads again from what was committed, and records of the
-//     old one may still come in between. The end of the log must lie before it too (TestWhatIsNoLossIsNotTold).
-//   - What is committed when a partition is taken over counts, and not what another member had in hand
-//     (TestWhatIsDeletedUnreadIsTold).
+//   - A client whose position retention has deleted goes on at the first record there is,
+//     without a word. [Losses] tells by the start of the log, which comes with each fetch.
+//     A gap between two records is none: what was aborted is left out (TestGap). A position
+//     that goes back is no truncation unless the log ends before it too: a new session reads
+//     again from what was committed (TestWhatIsNoLossIsNotTold).
+//   - Topics of real brokers are created with LogAppendTime: Apache Kafka 4 refuses a
+//     record whose time is an hour ahead, and a stage with such a clock would stand
+//     still (TestAClockThatIsAheadStopsNothing). When ingest took a call is thereby when
+//     the broker stored it. kfake changes the time of a batch and leaves its checksum,
+//     so the embedded broker keeps the time of its clients, whose clock it shares
+//     (TestOptionalSettings).
+//   - Brokers that refuse a setting do not say which (TestBrokersThatLackASetting).
+//   - Thousands of topics in one request outlast its time, and those that were created
+//     are not told: they are created in steps (TestEnsureInSteps).
 //
 // Package acl below it lists what brokers have to allow.
 package kafka

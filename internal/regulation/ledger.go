@@ -28,9 +28,9 @@ const (
 var (
 	// ErrTakenOver means that another process has the regulation now.
 	ErrTakenOver = errors.New("another process has taken the regulation over")
-	// ErrTooLarge means that a topic does not take a record of that size: it never
-	// will.
-	ErrTooLarge = errors.New("a record is larger than its topic allows")
+	// ErrTooLarge means that a topic does not take a batch of that size, and never
+	// will; nor the record, if it was alone in it.
+	ErrTooLarge = errors.New("records are larger than their topic allows")
 )
 
 // Ledger writes regulations to the topic `workspace`, and what follows from them
@@ -154,7 +154,7 @@ func cause(err error) error {
 			return fmt.Errorf("%w: %w", ErrTakenOver, err)
 		}
 	}
-	if errors.Is(err, kerr.MessageTooLarge) {
+	if errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge) {
 		return fmt.Errorf("%w: %w", ErrTooLarge, err)
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -77,9 +78,10 @@ func (r *Run) await(ctx context.Context) error {
 func (r *Run) Work() Work { return r.work }
 
 // Advance writes events in one transaction with the state that the regulation
-// has with them. With a final state the ids of its users are removed from the
-// topic. After an error the run is of no more use, but after ErrTooLarge.
-func (r *Run) Advance(ctx context.Context, next Regulation, events []*kgo.Record) error {
+// has with them, each batch after the one before it is acknowledged. With a final
+// state the ids of its users are removed from the topic. After an error the run is
+// of no more use, but after ErrTooLarge, which is about one of the batches.
+func (r *Run) Advance(ctx context.Context, next Regulation, batches ...[]*kgo.Record) error {
 	// Fencing is what decides; this spares a transaction that would be fenced.
 	if r.register.token(r.id) != r.token {
 		return ErrTakenOver
@@ -94,7 +96,7 @@ func (r *Run) Advance(ctx context.Context, next Regulation, events []*kgo.Record
 	}
 	// The topic `workspace` comes last: from its first record of an open transaction
 	// on nobody sees what others write to it, and events may take long to store.
-	if err := r.writer.transact(ctx, events, records); err != nil {
+	if err := r.writer.transact(ctx, append(slices.Clip(batches), records)...); err != nil {
 		return err
 	}
 	r.work.Regulation = next

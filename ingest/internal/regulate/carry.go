@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/regulation"
 )
@@ -27,9 +30,9 @@ func (s *Service) carryOut(ctx context.Context, id string) error {
 		return err
 	}
 	defer run.Close()
-	sources := affected(s.set.Workspace.Load())
+	e := errand{run: run, sources: affected(s.set.Workspace.Load()), most: stepEvents}
 	for ctx.Err() == nil && !run.Work().Status.Final() {
-		if err := s.advance(ctx, run, sources); err != nil {
+		if err := s.advance(ctx, &e); err != nil {
 			return err
 		}
 	}
@@ -43,25 +46,48 @@ func (s *Service) take(ctx context.Context, id string) (*regulation.Run, error) 
 	return s.set.Ledger.Take(ctx, id, s.set.Register)
 }
 
-// advance makes one step. A transaction that is cut short is one of unknown
-// outcome, so the end of ctx does not reach it.
-func (s *Service) advance(ctx context.Context, run *regulation.Run, sources []string) error {
+// errand is a regulation in this process's hands.
+type errand struct {
+	run     *regulation.Run
+	sources []string
+	most    int // events of a step
+}
+
+// advance makes one step, or a smaller one possible. A transaction that is cut short
+// is one of unknown outcome, so the end of ctx does not reach it.
+func (s *Service) advance(ctx context.Context, e *errand) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepTimeout)
 	defer cancel()
-	work := run.Work()
+	work := e.run.Work()
 	if !work.Complete {
-		return run.Advance(ctx, work.End(regulation.Failed, "records with its user ids are missing from the topic workspace", time.Now()), nil)
+		return e.run.Advance(ctx, work.End(regulation.Failed, "records with its user ids are missing from the topic workspace", time.Now()))
 	}
-	next, events := step(work.Regulation, work.Users, sources, time.Now())
-	err := run.Advance(ctx, next, events)
-	if errors.Is(err, regulation.ErrTooLarge) {
-		s.log.Error("deletion notification refused as too large", "regulation", work.ID, "error", err)
-		return run.Advance(ctx, work.End(regulation.Failed, tooLarge(&work.Regulation), time.Now()), nil)
-	}
-	if err == nil {
+	next, events := step(work.Regulation, work.Users, e.sources, e.most, time.Now())
+	err := e.run.Advance(ctx, next, batches(events, e.most)...)
+	switch {
+	case err == nil:
 		s.metrics.notifications.Add(float64(len(events)))
+	case !errors.Is(err, regulation.ErrTooLarge):
+	case e.most > 1:
+		// A batch is refused whole, so this may be about the batch, or about another
+		// user's notification: only what is refused alone is too large.
+		e.most = max(min(e.most, len(events))/2, 1)
+		s.log.Warn("raw-events refused deletion notifications as too large, writing fewer at a time", "regulation", work.ID, "events", len(events), "error", err)
+		return nil
+	default:
+		s.log.Error("deletion notification refused as too large", "regulation", work.ID, "error", err)
+		return e.run.Advance(ctx, work.End(regulation.Failed, tooLarge(&work.Regulation), time.Now()))
 	}
 	return err
+}
+
+// batches divides the events of a step into what may travel together. The smallest
+// step is one user's, who has an event for each source: each of them travels alone.
+func batches(events []*kgo.Record, most int) [][]*kgo.Record {
+	if most > 1 {
+		return [][]*kgo.Record{events}
+	}
+	return slices.Collect(slices.Chunk(events, 1))
 }
 
 func tooLarge(r *regulation.Regulation) string {

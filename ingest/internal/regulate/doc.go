@@ -16,5 +16,10 @@
 // whoever takes up what another has left, dead or only slow, goes on exactly
 // where that one was.
 //
+// A topic refuses a batch for its size as a whole, so a refusal says nothing about
+// any one notification: steps shrink until each of them travels alone, and only what
+// is refused then ends the regulation as failed (TestARefusedBatch,
+// TestWhatCanNeverWorkFails).
+//
 // Log lines and metrics never name a user.
 package regulate

@@ -34,18 +34,18 @@ func affected(s *workspace.Snapshot) []string {
 	return ids
 }
 
-// step returns the next notifications of a regulation, at least those of one
-// user, and the state that it has with them. The sources are those of the first
+// step returns the next notifications of a regulation, at least those of one user
+// and no more users when most is reached, and the state that it has with them. The sources are those of the first
 // step, whatever has become of the workspace since: what was counted by them goes
 // on by them.
-func step(r regulation.Regulation, users, sources []string, now time.Time) (regulation.Regulation, []*kgo.Record) {
+func step(r regulation.Regulation, users, sources []string, most int, now time.Time) (regulation.Regulation, []*kgo.Record) {
 	if r.Sources == nil {
 		r.Sources = sources
 	}
 	r.Status = regulation.Running
 	var events []*kgo.Record
 	bytes := 0
-	for r.Notified < len(users) && len(events) < stepEvents && bytes < stepBytes {
+	for r.Notified < len(users) && len(events) < most && bytes < stepBytes {
 		id := users[r.Notified]
 		for _, source := range r.Sources {
 			events = append(events, notification(&r, source, id))

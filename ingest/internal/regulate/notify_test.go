@@ -109,7 +109,7 @@ func TestSteps(t *testing.T) {
 			if steps > c.users {
 				t.Fatalf("%+v: no end", c)
 			}
-			next, events := step(r, users, sources, noon.Add(time.Hour))
+			next, events := step(r, users, sources, stepEvents, noon.Add(time.Hour))
 			if next.Notified <= r.Notified || len(events) > stepEvents+c.sources {
 				t.Fatalf("%+v: from %d to %d with %d events", c, r.Notified, next.Notified, len(events))
 			}

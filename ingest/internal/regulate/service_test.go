@@ -148,20 +148,44 @@ func TestTransactionsThatAreRolledBack(t *testing.T) {
 	notified(t, c, 200)
 }
 
-// TestWhatCanNeverWorkFails and says why.
+// TestWhatCanNeverWorkFails and says why, whichever way brokers refuse it.
 func TestWhatCanNeverWorkFails(t *testing.T) {
 	t.Parallel()
-	c := testkit.Fake(t)
+	for _, refusal := range []*kerr.Error{kerr.MessageTooLarge, kerr.RecordListTooLarge} {
+		t.Run(refusal.Message, func(t *testing.T) {
+			t.Parallel()
+			c := testkit.Fake(t)
+			topics(t, c)
+			p := start(t, c)
+			c.Fake.Fault(kfake.Fault{Topic: schemas.TopicRawEvents, Keys: []kmsg.Key{kmsg.Produce}, Err: refusal, Count: -1})
+			id := p.regulate(t, regulation.DeleteOnly, users(3)...)
+			if got := p.awaitEnd(t, id); got.Status != regulation.Failed || !strings.Contains(got.Reason, "raw-events refused a notification as too large") {
+				t.Errorf("status %+v", got)
+			}
+			if got := testutil.ToFloat64(p.metrics.failed); got != 1 {
+				t.Errorf("counted %v failures", got)
+			}
+		})
+	}
+}
+
+// TestARefusedBatch: notifications that are refused together go out in smaller
+// batches, down to single ones.
+func TestARefusedBatch(t *testing.T) {
+	t.Parallel()
+	c := testkit.Brokers(t)
 	topics(t, c)
+	// A notification is some 500 bytes as a batch of its own, and two are too many.
+	c.Limit(t, schemas.TopicRawEvents, 600)
 	p := start(t, c)
-	c.Fake.Fault(kfake.Fault{Topic: schemas.TopicRawEvents, Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.MessageTooLarge})
-	id := p.regulate(t, regulation.DeleteOnly, "u1")
-	if got := p.awaitEnd(t, id); got.Status != regulation.Failed || !strings.Contains(got.Reason, "raw-events refused a notification as too large") {
+	id := p.regulate(t, regulation.DeleteOnly, users(20)...)
+	if got := p.awaitEnd(t, id); got.Status != regulation.Finished || got.Notified != 20 {
 		t.Errorf("status %+v", got)
 	}
-	if got := testutil.ToFloat64(p.metrics.failed); got != 1 {
-		t.Errorf("counted %v failures", got)
+	if !strings.Contains(p.log.String(), "writing fewer at a time") {
+		t.Errorf("nothing was refused; the log says\n%s", p.log)
 	}
+	notified(t, c, 40)
 }
 
 // TestUserIDsThatAreGone: somebody else's hand in the topic.

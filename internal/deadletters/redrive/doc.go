@@ -14,6 +14,10 @@
 // runs at once the older one is fenced before it can send what the younger one
 // sends.
 //
+// A batch that a topic refuses for its size is halved until the culprit is alone.
+// Brokers have two errors for that, and a run that knew one of them would end at the
+// other with an error that names no event (TestARecordListThatIsTooLarge).
+//
 //	plan, verdict    what would be done with each dead letter, without effects
 //	pace             when the next batch may leave
 //	producer         one batch, one transaction

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/deadletters/internal/dltest"
@@ -105,7 +105,7 @@ func TestLargeEvents(t *testing.T) {
 	}
 	large(5, "books")
 	large(6, "crm")
-	limit(t, p.cluster, schemas.DeliverTopic("crm"), "10000")
+	p.cluster.Limit(t, schemas.DeliverTopic("crm"), 10_000)
 	set := p.settings()
 	set.Selection = deadletters.Selection{}
 	expect(t, p.run(set), "redriven 6 of 7", string(tooLarge))
@@ -118,6 +118,20 @@ func TestLargeEvents(t *testing.T) {
 	}
 }
 
+// TestARecordListThatIsTooLarge: brokers have a second way to refuse a batch for its
+// size. A redrive ends either way, with what is not refused alone redriven.
+func TestARecordListThatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		refusals int // -1: every one
+		want     string
+	}{{2, "redriven 5 of 5"}, {-1, "redriven 0 of 5"}} {
+		p := newPlant(t, testkit.Fake(t), 5)
+		p.cluster.Fake.Fault(kfake.Fault{Topic: schemas.DeliverTopic("crm"), Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.RecordListTooLarge, Count: test.refusals})
+		expect(t, p.run(p.settings()), test.want)
+	}
+}
+
 // incompressible is text that no codec brings below half its size.
 func incompressible(n int) string {
 	var b strings.Builder
@@ -125,18 +139,6 @@ func incompressible(n int) string {
 		b.WriteString(rand.Text())
 	}
 	return b.String()
-}
-
-func limit(t *testing.T, cluster *testkit.Cluster, topic, bytes string) {
-	t.Helper()
-	set := []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "max.message.bytes", Value: &bytes}}
-	answers, err := kadm.NewClient(cluster.Client(t)).AlterTopicConfigs(t.Context(), set, topic)
-	if err == nil {
-		_, err = answers.On(topic, func(r *kadm.AlterConfigsResponse) error { return r.Err })
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // Nothing is sent of a user who is suppressed, but that the user is to be deleted.
