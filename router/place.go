@@ -73,7 +73,6 @@ func (p *placement) place(ctx context.Context, offsets map[string]map[int32]kgo.
 		}
 		p.waiting.drop(num)
 		p.marks.begin(num, b.mark)
-		p.losses.Begin(p.source, num, b.next)
 		p.backlog.begin(num, b.next)
 	}
 	return offsets, nil
@@ -234,12 +233,13 @@ func (p *placement) tell(num int32, e evidence, b beginning) {
 		if !p.marks.lost(num, b.next) {
 			return // said before: there is no commit until something is routed
 		}
-		p.losses.Deleted(p.source, num, b.from, b.next)
+		p.losses.Count(p.source, kafka.Deleted, b.next-b.from)
+		log.Error("events were deleted before they were routed: raw-events has to keep them for longer than routers are away", "routed_up_to", b.from)
 	case asCut:
 		if !p.marks.lost(num, b.next) {
 			return
 		}
-		p.losses.Truncated(p.source, num, e.extent.End, b.from)
+		p.losses.Count(p.source, kafka.Truncated, b.from-e.extent.End)
 		log.Error("offset of the group is beyond the end of the log, which lost its tail or was made anew: routing begins behind all that was routed before",
 			"routed_up_to", b.from, "newest_routed", b.newest, "end", e.extent.End)
 	}

@@ -212,7 +212,6 @@ func (r *Router) turn(ctx, work context.Context, s *kgo.GroupTransactSession) er
 	if err := r.fetchError(ctx, fetches); err != nil {
 		return err
 	}
-	r.losses.Look(fetches)
 	if fetches.NumRecords() == 0 {
 		return nil
 	}
@@ -258,9 +257,13 @@ func (r *Router) prepare(ctx context.Context) error {
 func (r *Router) fetchError(ctx context.Context, fetches kgo.Fetches) error {
 	var fatal error
 	fetches.EachError(func(topic string, partition int32, err error) {
+		cut, lossy := errors.AsType[*kgo.ErrDataLoss](err)
 		switch {
 		case ctx.Err() != nil:
-		case kafka.DataLoss(err): // told by r.losses
+		case lossy:
+			r.log.Error("log lost its tail: what was in it and not routed is gone, routing goes on where the rest of it ends",
+				"topic", topic, "partition", partition, "routed_up_to", cut.ConsumedTo, "begin", cut.ResetTo)
+			r.losses.Count(topic, kafka.Truncated, cut.ConsumedTo-cut.ResetTo)
 		case errors.Is(err, kgo.ErrClientClosed), errors.Is(err, kerr.UnknownTopicID), fenced(err):
 			fatal = err
 		case errors.Is(err, kerr.OffsetOutOfRange):

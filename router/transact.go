@@ -97,7 +97,6 @@ func (r *Router) fill(ctx context.Context, b *batch, s *kgo.GroupTransactSession
 			break
 		}
 		fetches = s.PollRecords(atOnce, more) //nolint:contextcheck // it is not to wait
-		r.losses.Look(fetches)
 		if err := r.fetchError(ctx, fetches); err != nil {
 			return err
 		}
@@ -140,7 +139,6 @@ func (r *Router) conclude(ctx context.Context, s *kgo.GroupTransactSession, comm
 func (r *Router) committed(b *batch) {
 	for _, fetches := range b.fetches {
 		r.backlog.routed(fetches)
-		r.losses.Read(fetches) // not before: after an abort they come again, if they are still there
 	}
 	r.metrics.commit(b.decisions, b.begun)
 	for _, span := range b.spans {

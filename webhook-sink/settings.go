@@ -111,7 +111,6 @@ func (s *session) options() []kgo.Opt {
 		kgo.FetchMaxWait(fetchWait(len(s.sub.Topics()))),
 		kgo.FetchMaxBytes(fetchMaxBytes),
 		kgo.FetchMaxPartitionBytes(fetchMaxPartitionBytes),
-		s.losses.Option(),
 		kgo.OnPartitionsAssigned(s.assigned),
 		kgo.OnPartitionsRevoked(s.revoked),
 		kgo.OnPartitionsLost(s.lost),

@@ -60,7 +60,7 @@ func kafka4(t *testing.T) *testkit.Cluster {
 					sum := crc32.Checksum(p.Records[batchSum+4:], crc32.MakeTable(crc32.Castagnoli))
 					binary.BigEndian.PutUint32(p.Records[batchSum:], sum)
 				case time.Until(latest) > time.Hour:
-					return refused(req, kerr.InvalidTimestamp), nil, true
+					return refusal(req, kerr.InvalidTimestamp), nil, true
 				}
 			}
 		}
@@ -69,8 +69,8 @@ func kafka4(t *testing.T) *testkit.Cluster {
 	return c
 }
 
-// refused answers all of a produce request with an error.
-func refused(req *kmsg.ProduceRequest, err *kerr.Error) kmsg.Response {
+// refusal answers all of a produce request with an error.
+func refusal(req *kmsg.ProduceRequest, err *kerr.Error) kmsg.Response {
 	resp := req.ResponseKind().(*kmsg.ProduceResponse)
 	for _, topic := range req.Topics {
 		answer := kmsg.NewProduceResponseTopic()

@@ -28,6 +28,11 @@
 //
 // # Non-obvious
 //
+//   - A client whose position retention has deleted goes on at the first record there is,
+//     without a word. [Losses] tells by the start of the log, which comes with each fetch.
+//     A gap between two records is none: what was aborted is left out (TestGap). A position
+//     that goes back is no truncation unless the log ends before it too: a new session reads
+//     again from what was committed (TestWhatIsNoLossIsNotTold).
 //   - Topics of real brokers are created with LogAppendTime: Apache Kafka 4 refuses a
 //     record whose time is an hour ahead, and a stage with such a clock would stand
 //     still (TestAClockThatIsAheadStopsNothing). When ingest took a call is thereby when
@@ -44,17 +49,6 @@
 //     that for readers of committed records stands, and so does the reader. What tells is
 //     the end of the log (TestAPartitionThatStandsIsAFault). A look that failed is no
 //     standstill, and no progress either (TestSilentBrokersAreNoStandstill).
-//
-// # What is lost
-//
-// A client whose position retention has deleted goes on at the first record there is, without a word. [Losses] tells by
-// the start of the log, which comes with each fetch:
-//
-//   - A gap between two records is none: what was aborted is left out (TestGap).
-//   - A position that goes back is no truncation: a new session reads again from what was committed, and records of the
-//     old one may still come in between. The end of the log must lie before it too (TestWhatIsNoLossIsNotTold).
-//   - What is committed when a partition is taken over counts, and not what another member had in hand
-//     (TestWhatIsDeletedUnreadIsTold).
 //
 // Package acl below it lists what brokers have to allow.
 package kafka

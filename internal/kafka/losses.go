@@ -1,14 +1,12 @@
 package kafka
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -33,12 +31,13 @@ type place struct {
 	partition int32
 }
 
-// cause is why offsets are lost.
-type cause string
+// Cause is why offsets are lost.
+type Cause string
 
+// The causes there are.
 const (
-	deleted   cause = "deleted"   // before they were read
-	truncated cause = "truncated" // the log goes on before where it had been read to
+	Deleted   Cause = "deleted"   // before they were read
+	Truncated Cause = "truncated" // the log goes on before where it had been read to
 )
 
 // loss is a range of offsets of a partition: From up to To, To excluded. Among those
@@ -46,7 +45,7 @@ const (
 // and what was aborted. How much is lost of a log that was truncated nobody knows.
 type loss struct {
 	place
-	cause    cause
+	cause    Cause
 	from, to int64
 }
 
@@ -64,57 +63,33 @@ func NewLosses(stage string, registerer prometheus.Registerer, log *slog.Logger,
 	}
 	registerer.MustRegister(l.offsets)
 	for _, family := range families {
-		for _, c := range []cause{deleted, truncated} {
+		for _, c := range []Cause{Deleted, Truncated} {
 			l.offsets.WithLabelValues(family, string(c))
 		}
 	}
 	return l
 }
 
-// Option has a client of the stage tell where its group has come to on partitions that
-// it is given.
-func (l *Losses) Option() kgo.Opt { return kgo.OnOffsetsFetched(l.resume) }
-
-func (l *Losses) resume(_ context.Context, _ *kgo.Client, committed *kmsg.OffsetFetchResponse) error {
+// Begin tells where reading begins on partitions that a client of the stage is given:
+// where the group has come to, as [kgo.AdjustFetchOffsetsFn] has it.
+func (l *Losses) Begin(all map[string]map[int32]kgo.Offset) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, group := range committed.Groups {
-		for _, t := range group.Topics {
-			for _, p := range t.Partitions {
-				at := place{t.Topic, p.Partition}
-				if p.ErrorCode != 0 || p.Offset < 0 {
-					delete(l.next, at) // nothing was promised of a topic that is read for the first time
-					continue
-				}
-				l.next[at] = p.Offset
+	for topic, partitions := range all {
+		for num, offset := range partitions {
+			at, next := place{topic, num}, offset.EpochOffset().Offset
+			if next < 0 {
+				delete(l.next, at) // nothing was promised of a topic that is read for the first time
+				continue
 			}
+			l.next[at] = next
 		}
 	}
-	return nil
 }
 
-// Begin notes where reading of a partition begins, for those who decide that
-// themselves instead of using Option.
-func (l *Losses) Begin(topic string, partition int32, next int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.next[place{topic, partition}] = next
-}
-
-// Deleted tells that offsets from one up to another were deleted before they were
-// read, for those who see it before they read anything.
-func (l *Losses) Deleted(topic string, partition int32, from, to int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.tell(loss{place{topic, partition}, deleted, from, to}, to)
-}
-
-// Truncated tells that a partition ends at an offset, before one up to which it had
-// been read.
-func (l *Losses) Truncated(topic string, partition int32, end, read int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.tell(loss{place{topic, partition}, truncated, end, read}, end)
+// Count counts a loss that the stage itself has found, and says in its log.
+func (l *Losses) Count(topic string, c Cause, offsets int64) {
+	l.offsets.WithLabelValues(familyOf(topic), string(c)).Add(float64(max(offsets, 1)))
 }
 
 // Look tells of the losses that a poll gives away. It does not take the records for
@@ -125,7 +100,7 @@ func (l *Losses) Look(fetches kgo.Fetches) {
 	// What the client has noticed first: records of the same poll come after it.
 	fetches.EachError(func(topic string, partition int32, err error) {
 		if noticed, ok := errors.AsType[*kgo.ErrDataLoss](err); ok {
-			l.tell(loss{place{topic, partition}, truncated, noticed.ResetTo, noticed.ConsumedTo}, noticed.ResetTo)
+			l.tell(loss{place{topic, partition}, Truncated, noticed.ResetTo, noticed.ConsumedTo}, noticed.ResetTo)
 		}
 	})
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
@@ -147,12 +122,12 @@ func (l *Losses) Look(fetches kgo.Fetches) {
 // two alone is nothing: aborted records are left out. But a log that begins behind
 // what was to be read does not have it, and one that ends before it has lost its end;
 // a reader that went back, which a new session may, sees an end that is not.
-func gap(next, first int64, p *kgo.FetchPartition) (c cause, from, to int64) {
+func gap(next, first int64, p *kgo.FetchPartition) (c Cause, from, to int64) {
 	switch start := min(p.LogStartOffset, first); {
 	case next < start:
-		return deleted, next, start
+		return Deleted, next, start
 	case first < next && p.HighWatermark >= 0 && p.HighWatermark < next:
-		return truncated, p.HighWatermark, next
+		return Truncated, p.HighWatermark, next
 	}
 	return "", 0, 0
 }
@@ -171,9 +146,9 @@ func (l *Losses) Read(fetches kgo.Fetches) {
 // tell logs and counts a loss, once: from now on what is at resume is read next.
 func (l *Losses) tell(lost loss, resume int64) {
 	l.next[lost.place] = resume
-	l.offsets.WithLabelValues(familyOf(lost.topic), string(lost.cause)).Add(float64(max(lost.to-lost.from, 1)))
+	l.Count(lost.topic, lost.cause, lost.to-lost.from)
 	at := []any{"topic", lost.topic, "partition", lost.partition, "from", lost.from, "to", lost.to}
-	if lost.cause == truncated {
+	if lost.cause == Truncated {
 		l.log.Error("the end of a partition is gone: events that were acknowledged may be lost, those behind it are read",
 			append(at, "likely_cause", "brokers that lost what they had acknowledged (an unclean leader election, a power failure), or a topic that was made anew")...)
 		return

@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
@@ -21,19 +20,19 @@ func TestGap(t *testing.T) {
 	tests := map[string]struct {
 		next, first int64
 		start, high int64 // as the fetch says
-		want        cause
+		want        Cause
 		from, to    int64
 	}{
 		"one after the other":                  {10, 10, 0, 20, "", 0, 0},
 		"aborted records are left out":         {10, 15, 0, 20, "", 0, 0},
 		"what was read is deleted":             {10, 10, 10, 20, "", 0, 0},
 		"what was read is deleted, and a gap":  {10, 15, 10, 20, "", 0, 0},
-		"deleted":                              {10, 15, 15, 20, deleted, 10, 15},
-		"deleted, then aborted records":        {10, 15, 12, 20, deleted, 10, 12},
+		"deleted":                              {10, 15, 15, 20, Deleted, 10, 15},
+		"deleted, then aborted records":        {10, 15, 12, 20, Deleted, 10, 12},
 		"a broker that does not say":           {10, 15, -1, 20, "", 0, 0},
 		"a reader that went back":              {10, 5, 0, 20, "", 0, 0},
 		"a reader that went back to the start": {10, 5, 5, 10, "", 0, 0},
-		"the log lost its end":                 {10, 5, 0, 8, truncated, 8, 10},
+		"the log lost its end":                 {10, 5, 0, 8, Truncated, 8, 10},
 		"and nobody says where it ends":        {10, 5, 0, -1, "", 0, 0},
 	}
 	for name, test := range tests {
@@ -83,7 +82,11 @@ func (r *reader) produce(n int) {
 
 // join returns a member of the group, which leaves when the test ends.
 func (r *reader) join() *kgo.Client {
-	return r.cluster.Client(r.t, r.Option(), kgo.ConsumerGroup(losingGroup), kgo.ConsumeTopics(schemas.TopicRawEvents), kgo.DisableAutoCommit(),
+	begin := func(_ context.Context, all map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+		r.Begin(all)
+		return all, nil
+	}
+	return r.cluster.Client(r.t, kgo.AdjustFetchOffsetsFn(begin), kgo.ConsumerGroup(losingGroup), kgo.ConsumeTopics(schemas.TopicRawEvents), kgo.DisableAutoCommit(),
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(50*time.Millisecond))
 }
 
@@ -192,7 +195,7 @@ func TestALogThatLostItsEndIsTold(t *testing.T) {
 func TestADataLossNoticeIsToldOnce(t *testing.T) {
 	registry, log := prometheus.NewRegistry(), new(testkit.Logs)
 	l := NewLosses("webhook_sink", registry, log.Logger(), FamilyDeliver, FamilyRetry)
-	resume(t, l, "deliver.crm", 528)
+	l.Begin(map[string]map[int32]kgo.Offset{"deliver.crm": {0: kgo.NewOffset().At(528)}})
 	notice := &kgo.ErrDataLoss{Topic: "deliver.crm", ConsumedTo: 528, ResetTo: 85}
 	if !DataLoss(fmt.Errorf("fetch: %w", notice)) || DataLoss(errors.New("other")) {
 		t.Error("a notice is not known as one")
@@ -219,7 +222,7 @@ func TestADataLossNoticeIsToldOnce(t *testing.T) {
 func TestWhatIsOnlyLookedAtIsNotRead(t *testing.T) {
 	registry, log := prometheus.NewRegistry(), new(testkit.Logs)
 	l := NewLosses("router", registry, log.Logger(), schemas.TopicRawEvents)
-	resume(t, l, schemas.TopicRawEvents, 2)
+	l.Begin(map[string]map[int32]kgo.Offset{schemas.TopicRawEvents: {0: kgo.NewOffset().At(2)}})
 	poll := func(start int64, offsets ...int64) kgo.Fetches {
 		p := kgo.FetchPartition{LogStartOffset: start, HighWatermark: 20}
 		for _, offset := range offsets {
@@ -234,15 +237,5 @@ func TestWhatIsOnlyLookedAtIsNotRead(t *testing.T) {
 	l.Look(poll(6, 6))
 	if got := testkit.Series(t, registry, "anabranch_router_lost_offsets_total", "deleted", schemas.TopicRawEvents); got != 2 || strings.Count(log.String(), "level=ERROR") != 1 {
 		t.Errorf("counted %v offsets, want 2 and one error:\n%s", got, log)
-	}
-}
-
-// resume tells how far the group has come on partition 0 of a topic.
-func resume(t *testing.T, l *Losses, topic string, offset int64) {
-	t.Helper()
-	group := kmsg.NewOffsetFetchResponseGroup()
-	group.Topics = []kmsg.OffsetFetchResponseGroupTopic{{Topic: topic, Partitions: []kmsg.OffsetFetchResponseGroupTopicPartition{{Offset: offset}}}}
-	if err := l.resume(t.Context(), nil, &kmsg.OffsetFetchResponse{Groups: []kmsg.OffsetFetchResponseGroup{group}}); err != nil {
-		t.Fatal(err)
 	}
 }
