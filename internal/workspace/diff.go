@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
 )
 
 // Change is the difference that one source or destination makes. It names
@@ -54,27 +52,21 @@ func Diff(before, after *Snapshot) []Change {
 		ids := maps.Clone(was)
 		maps.Copy(ids, is)
 		for _, id := range slices.Sorted(maps.Keys(ids)) {
-			if change := (Change{Kind: section.Kind, ID: id}); change.compare(section.Elem, was[id], is[id]) {
+			change := Change{Kind: section.Kind, ID: id}
+			switch from, to := was[id], is[id]; {
+			case !from.IsValid():
+				change.Op = Added
+			case !to.IsValid():
+				change.Op = Removed
+			default:
+				change.Op, change.Fields = Changed, section.Elem.Differences(from, to)
+			}
+			if change.Op != Changed || len(change.Fields) > 0 {
 				changes = append(changes, change)
 			}
 		}
 	}
 	return changes
-}
-
-// compare fills in what happened to the one that it names, and tells whether
-// anything did.
-func (c *Change) compare(shape *kind.Shape, was, is reflect.Value) bool {
-	switch {
-	case !was.IsValid():
-		c.Op = Added
-	case !is.IsValid():
-		c.Op = Removed
-	default:
-		c.Op, c.Fields = Changed, shape.Differences(was, is)
-		return len(c.Fields) > 0
-	}
-	return true
 }
 
 // Entries returns what the snapshot holds of a kind, by id.

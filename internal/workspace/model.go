@@ -36,7 +36,9 @@ type Document struct {
 func (d *Document) Snapshot() *Snapshot { return NewSnapshot(d.Sources, d.Destinations) }
 
 // Declaration returns what the tags of [Document] declare.
-var Declaration = sync.OnceValue(func() *kind.Shape { return kind.Of(reflect.TypeFor[Document]()) })
+func Declaration() *kind.Shape { return declaration() }
+
+var declaration = sync.OnceValue(func() *kind.Shape { return kind.Of(reflect.TypeFor[Document]()) })
 
 // Source is one origin of calls: a web site, an app, a server.
 type Source struct {
@@ -48,7 +50,7 @@ type Source struct {
 }
 
 // KeyHash is the SHA-256 of a write key.
-type KeyHash [sha256.Size]byte
+type KeyHash [sha256.Size]byte //nolint:recvcheck // it is written as a value and read through a pointer
 
 // HashSecret makes it the hash of a write key.
 func (h *KeyHash) HashSecret(writeKey string) { *h = HashWriteKey(writeKey) }

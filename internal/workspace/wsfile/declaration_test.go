@@ -90,7 +90,7 @@ func TestAKindIsDeclaredOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const text = `{"window":"24h0m0s","atLeast":1,"any":[{"event":"Order Completed","wait":"30m0s","where":{"from":-5,"open":true}}],"limits":{"total":{}},"token":"` + wstest.Canary + `"}`
+	const text = `{"window":"24h","atLeast":1,"any":[{"event":"Order Completed","wait":"30m","where":{"from":-5,"open":true}}],"limits":{"total":{}},"token":"` + wstest.Canary + `"}`
 	if diff := cmp.Diff(text, string(record)); diff != "" {
 		t.Errorf("record (-want +got):\n%s", diff)
 	}
@@ -109,14 +109,14 @@ func TestMistakesInEachForm(t *testing.T) {
 `
 	err := read("f", []byte(text), lookup(), s, reflect.New(s.Type).Interface())
 	want := []string{
-		`f:2: audiences[0].window: "1 day": expected a duration such as 30m or 24h, 1h0m0s to 720h0m0s`,
+		`f:2: audiences[0].window: "1 day": expected a duration such as 30m or 24h, 1h to 720h`,
 		`f:2: audiences[0].least: "none": expected a whole number, 1 to 100`,
 		`f:2: audiences[0].any: 0 any: expected 1 to 2 any`,
 		`f:2: audiences[0].limits.total.colour: unknown key: expected one of from, closed`,
 		`f:2: audiences[0].limits.total.from: "1.5": expected a whole number`,
 		`f:2: audiences[0].token: a list: expected text, {env: NAME} or {file: PATH}`,
 		`f:3: audiences[1].id: "a": expected an id of its own; line 2 has the same`,
-		`f:3: audiences[1].window: "20m": expected a duration such as 30m or 24h, 1h0m0s to 720h0m0s`,
+		`f:3: audiences[1].window: "20m": expected a duration such as 30m or 24h, 1h to 720h`,
 		`f:3: audiences[1].least: "101": expected a whole number, 1 to 100`,
 		`f:3: audiences[1].any[0].wait: "soon": expected a duration such as 30m or 24h`,
 		`f:3: audiences[1].any[1].event: "e": expected an event of its own; line 3 has the same`,

@@ -51,6 +51,7 @@ func asEditorsSee(tb testing.TB, node *yaml.Node) any {
 			elements[i] = asEditorsSee(tb, each)
 		}
 		return elements
+	case yaml.ScalarNode, yaml.AliasNode:
 	}
 	var scalar any
 	if err := node.Decode(&scalar); err != nil || node.Tag == "!!timestamp" {
@@ -102,7 +103,7 @@ func TestTheSchemaRefusesMistakes(t *testing.T) {
 	schema := compiled(t)
 	many := strings.Repeat("a", 5000)
 	for name, change := range map[string][2]string{
-		"unknown key":            {"    name: Website\n", "    nmae: Website\n"},
+		"unknown key":            {"    name: Website\n", "    nam: Website\n"},
 		"unknown section":        {"destinations:\n", "audiences: []\ndestinations:\n"},
 		"missing key":            {"    writeKey: wk_website\n", ""},
 		"missing section":        {"sources:\n", "audiences:\n"},

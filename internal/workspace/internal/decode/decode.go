@@ -48,7 +48,7 @@ func (v value) decode(s *kind.Shape, to reflect.Value, strict bool) bool {
 	default:
 		return v.scalar(s, to, strict)
 	}
-	if judge, ok := to.Addr().Interface().(kind.Judge); ok {
+	if judge, ok := reflect.TypeAssert[kind.Judge](to.Addr()); ok {
 		if objection := judge.Objection(); objection != "" {
 			v.expected(objection)
 		}
@@ -136,9 +136,9 @@ func (v value) scalar(s *kind.Shape, to reflect.Value, strict bool) bool {
 	if !ok {
 		return false
 	}
-	hash, hashed := to.Addr().Interface().(kind.Hash)
-	held := !(v.Record && (hashed || !strict && text == ""))
-	if objection := objectionOf(s, text); held && objection != "" {
+	hash, hashed := reflect.TypeAssert[kind.Hash](to.Addr())
+	free := v.Record && (hashed || !strict && text == "")
+	if objection := objectionOf(s, text); objection != "" && !free {
 		v.refuse(s, text, objection)
 		return false
 	}

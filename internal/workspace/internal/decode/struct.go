@@ -70,9 +70,9 @@ func (v value) members(s *kind.Shape) (map[string]value, bool) {
 	}
 	members := make(map[string]value, len(entries))
 	for _, e := range entries {
-		key, ok := known[e.key.node.Value]
+		key, mine := known[e.key.node.Value]
 		switch {
-		case ok:
+		case mine:
 			members[key] = e.value
 		case v.Record:
 			v.Unknown = true

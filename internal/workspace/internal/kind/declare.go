@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,9 +39,9 @@ func declare(t reflect.Type, key string, tag reflect.StructTag, other renames) *
 		s.Fields = fields(t, other)
 	case List, Mapping, Map:
 		s.Elem = declare(t.Elem(), "", forElements(s.Form, tag), other)
-		s.Least, s.Most = split(tag.Get("items"))
+		s.Least, s.Most = lengths(tag.Get("items"))
 	case Number, Duration:
-		s.Min, s.Max = s.bound(tag.Get("min")), s.bound(tag.Get("max"))
+		s.Min, s.Max = s.bounds(tag.Get("min"), tag.Get("max"))
 	case Text, Secret, Bool:
 	}
 	if s.Form != List && s.Form != Mapping {
@@ -55,13 +56,14 @@ func declare(t reflect.Type, key string, tag reflect.StructTag, other renames) *
 
 // forElements returns what the tag of a list or map says of its elements.
 func forElements(form Form, tag reflect.StructTag) reflect.StructTag {
-	elements := fmt.Sprintf("want:%q", tag.Get("each"))
+	var elements strings.Builder
+	fmt.Fprintf(&elements, "want:%q", tag.Get("each"))
 	for _, name := range []string{"rule", "enum", "ref", "unique", "min", "max"} {
 		if text, ok := tag.Lookup(name); ok && form == List {
-			elements += fmt.Sprintf(" %s:%q", name, text)
+			fmt.Fprintf(&elements, " %s:%q", name, text)
 		}
 	}
-	return reflect.StructTag(elements)
+	return reflect.StructTag(elements.String())
 }
 
 func fields(t reflect.Type, other renames) []Field {
@@ -100,9 +102,23 @@ func options(tag reflect.StructTag) (key string, set map[string]bool) {
 	parts := strings.Split(tag.Get("file"), ",")
 	set = make(map[string]bool)
 	for _, option := range parts[1:] {
+		if !slices.Contains([]string{"optional", "not", "mapping", "nil"}, option) {
+			panic(fmt.Sprintf("declaration of %s: no option %q", parts[0], option))
+		}
 		set[option] = true
 	}
 	return parts[0], set
+}
+
+// lengths returns the bounds that a tag such as "1-5" gives.
+func lengths(tag string) (least, most int) {
+	if tag == "" {
+		return 0, 0
+	}
+	if n, err := fmt.Sscanf(tag, "%d-%d", &least, &most); n != 2 || err != nil || most < max(1, least) {
+		panic(fmt.Sprintf("declaration: no lengths %q", tag))
+	}
+	return least, most
 }
 
 func formOf(t reflect.Type, options map[string]bool) Form {

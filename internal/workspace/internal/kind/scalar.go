@@ -5,19 +5,24 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 )
 
-// bound reads the tag min or max; a tag that can't be read is a mistake in the program.
-func (s *Shape) bound(tag string) int64 {
-	if tag == "" {
-		return 0
+// bounds reads the tags min and max, of which there are both or none. What can't be
+// read is a mistake in the program.
+func (s *Shape) bounds(least, most string) (from, to int64) {
+	if least+most == "" {
+		return 0, 0
 	}
-	n, err := s.number(tag)
-	if err != nil {
-		panic(fmt.Sprintf("declaration of %s: %v", s.Key, err))
+	from, err := s.number(least)
+	if err == nil {
+		to, err = s.number(most)
 	}
-	return n
+	if err != nil || from >= to {
+		panic(fmt.Sprintf("declaration of %s: no bounds %q and %q", s.Key, least, most))
+	}
+	return from, to
 }
 
 // number reads a Number or a Duration.
@@ -34,7 +39,13 @@ func (s *Shape) format(n int64) string {
 	if s.Form == Number {
 		return strconv.FormatInt(n, 10)
 	}
-	return time.Duration(n).String()
+	text := time.Duration(n).String() // "24h0m0s"
+	for _, nothing := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, nothing) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
 }
 
 // Set gives a text to a value. The answer is what was expected instead.
@@ -47,7 +58,7 @@ func (s *Shape) Set(to reflect.Value, text string) (objection string) {
 		}
 		to.SetInt(n)
 	default:
-		if own, ok := to.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		if own, ok := reflect.TypeAssert[encoding.TextUnmarshaler](to.Addr()); ok {
 			if err := own.UnmarshalText([]byte(text)); err != nil {
 				return err.Error()
 			}
@@ -67,7 +78,7 @@ func (s *Shape) Get(v reflect.Value) (string, error) {
 	if v.Kind() == reflect.String {
 		return v.String(), nil
 	}
-	own, ok := v.Interface().(encoding.TextMarshaler)
+	own, ok := reflect.TypeAssert[encoding.TextMarshaler](v)
 	if !ok {
 		return "", fmt.Errorf("%s has no text", s.Type)
 	}

@@ -3,7 +3,6 @@ package kind
 import (
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 
 	"github.com/anabranch/anabranch/internal/workspace/internal/rules"
@@ -80,10 +79,7 @@ func (s *Shape) CheckLength(n int) string {
 }
 
 func (s *Shape) lengths() string {
-	switch {
-	case s.Most == 0:
-		return fmt.Sprintf("at least %d %s", s.Least, s.Key)
-	case s.Least == 0:
+	if s.Least == 0 {
 		return fmt.Sprintf("at most %d %s", s.Most, s.Key)
 	}
 	return fmt.Sprintf("%d to %d %s", s.Least, s.Most, s.Key)
@@ -100,7 +96,7 @@ func (s *Shape) Bounds() string {
 			return s.Rule.Check("")
 		}
 	case List, Mapping:
-		if s.Least > 0 || s.Most > 0 {
+		if s.Most > 0 {
 			return s.lengths()
 		}
 		return s.Elem.Bounds()
@@ -136,12 +132,4 @@ func keyList(fields []Field) string {
 		return "the key " + strings.Join(keys, "")
 	}
 	return "the keys " + strings.Join(keys[:last], ", ") + " and " + keys[last]
-}
-
-// split returns the bounds that a tag such as "1-5" gives; "1-" has no upper one.
-func split(tag string) (least, most int) {
-	from, to, _ := strings.Cut(tag, "-")
-	least, _ = strconv.Atoi(from)
-	most, _ = strconv.Atoi(to)
-	return least, most
 }

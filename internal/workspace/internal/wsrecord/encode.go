@@ -73,6 +73,7 @@ func (w *writer) value(s *kind.Shape, v reflect.Value) error {
 	case kind.Number:
 		w.WriteString(strconv.FormatInt(v.Int(), 10))
 		return nil
+	case kind.Text, kind.Duration, kind.Secret:
 	}
 	text, err := s.Get(v)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 
 	"go.yaml.in/yaml/v3"
 
@@ -88,7 +89,7 @@ func tree(parsed any) *yaml.Node {
 	case json.Number:
 		return scalar("!!int", v.String())
 	case bool:
-		return scalar("!!bool", fmt.Sprint(v))
+		return scalar("!!bool", strconv.FormatBool(v))
 	default:
 		return scalar("!!null", "")
 	}
