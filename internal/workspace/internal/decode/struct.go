@@ -18,19 +18,16 @@ func (v value) structure(s *kind.Shape, to reflect.Value) {
 	// What is there comes first: of a record only the first problem is told.
 	for _, absent := range []bool{false, true} {
 		for i := range s.Fields {
-			f := &s.Fields[i]
-			member, there := members[f.Key]
+			f, member := &s.Fields[i], members[i]
+			there := member.node != nil
 			if there != absent && (there || v.complete(f, &member)) {
 				v.field(f, member, to.Field(f.Index), absent)
 			}
 		}
 	}
-	if v.Record {
-		return
-	}
 	for _, f := range s.Fields {
-		if own := to.Field(f.Index); f.Else != "" && own.IsZero() {
-			own.Set(fieldOf(s, f.Else, to))
+		if own := to.Field(f.Index); f.Else != "" && own.IsZero() && !v.Record {
+			own.Set(to.Field(s.Fields[s.Field(f.Else, false)].Index))
 		}
 	}
 }
@@ -43,41 +40,21 @@ func (v value) field(f *kind.Field, member value, to reflect.Value, strict bool)
 	member.decode(f.Shape, to, strict || !f.Optional && f.Else == "")
 }
 
-func fieldOf(s *kind.Shape, key string, of reflect.Value) reflect.Value {
-	for _, f := range s.Fields {
-		if f.Key == key {
-			return of.Field(f.Index)
-		}
-	}
-	panic("declaration of " + s.Type.String() + ": no field " + key)
-}
-
-// members returns what stands below the known keys, by the keys of the file. In a
+// members returns what stands at the known keys, in the order of the fields. In a
 // file other keys are reported, with the nearest of those known; in a record they
 // are a later release's.
-func (v value) members(s *kind.Shape) (map[string]value, bool) {
+func (v value) members(s *kind.Shape) ([]value, bool) {
 	entries, ok := v.entries(s.Want, memberPath)
-	known, keys := make(map[string]string, len(s.Fields)), make([]string, 0, len(s.Fields))
-	for _, f := range s.Fields {
-		name := f.Key
-		if v.Record {
-			name = f.Record
-		}
-		if name != "" {
-			known[name] = f.Key
-		}
-		keys = append(keys, f.Key)
-	}
-	members := make(map[string]value, len(entries))
+	members := make([]value, len(s.Fields))
 	for _, e := range entries {
-		key, mine := known[e.key.node.Value]
+		at := s.Field(e.key.node.Value, v.Record)
 		switch {
-		case mine:
-			members[key] = e.value
+		case at >= 0:
+			members[at] = e.value
 		case v.Record:
 			v.Unknown = true
 		default:
-			e.key.report("unknown key", suggestion(e.key.node.Value, keys))
+			e.key.report("unknown key", suggestion(e.key.node.Value, s.Keys()))
 		}
 	}
 	return members, ok

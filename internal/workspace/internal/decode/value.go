@@ -2,7 +2,6 @@ package decode
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -130,8 +129,8 @@ func (v value) entries(want string, join func(path, key string) string) ([]entry
 	if !v.ofKind("a mapping", want) {
 		return nil, false
 	}
-	var entries []entry
-	lines := make(map[string]int)
+	entries := make([]entry, 0, len(v.node.Content)/2)
+	lines := make(map[string]int) // in a file; a record has each member once
 	for pair := range slices.Chunk(v.node.Content, 2) {
 		key := value{Decoder: v.Decoder, node: pair[0], path: v.path, scope: v.path, hidden: true}
 		if !key.ofKind("text", "a key that is text") {
@@ -144,19 +143,32 @@ func (v value) entries(want string, join func(path, key string) string) ([]entry
 			key.report("repeated", fmt.Sprintf("the key once; it is also on line %d", line))
 			continue
 		}
-		lines[name] = pair[0].Line
-		key.path, key.hidden = path, !plainKey.MatchString(name)
+		if !v.Record {
+			lines[name] = pair[0].Line
+		}
+		key.path, key.hidden = path, !plainKey(name)
 		entries = append(entries, entry{key, value{Decoder: v.Decoder, node: pair[1], path: path, scope: v.scope, hidden: v.hidden}})
 	}
 	return entries, true
 }
 
-var plainKey = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,39}$`)
+// plainKey tells whether a key looks like one of ours: letters, digits, hyphens and
+// underscores, a letter first, at most 40.
+func plainKey(key string) bool {
+	for i := range len(key) {
+		c := key[i]
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (i == 0 || (c < '0' || c > '9') && c != '-' && c != '_') {
+			return false
+		}
+	}
+	return key != "" && len(key) <= 40
+}
 
 // memberPath is the path of a member as problems may show it.
 // `{sharedSecret:s3cret}`, with the space forgotten, is a key too.
 func memberPath(path, key string) string {
-	if !plainKey.MatchString(key) {
+	if !plainKey(key) {
 		key = "(key)"
 	}
 	return strings.TrimPrefix(path+"."+key, ".")
@@ -165,7 +177,7 @@ func memberPath(path, key string) string {
 // namePath is the path of a member under a name that people gave and that is no
 // secret: `events["Order Completed"]`.
 func namePath(path, name string) string {
-	if plainKey.MatchString(name) {
+	if plainKey(name) {
 		return path + "." + name
 	}
 	const shown = 60

@@ -174,7 +174,7 @@ func (s *Shape) want(declared string) string {
 		id, _ := rules.Named("id")
 		return id.Want
 	case s.Form == Struct && s.Fields[0].Kind != "":
-		return fmt.Sprintf("%s; `%s: []` says that there are none", keyList(s.Fields), s.Fields[0].Key)
+		return fmt.Sprintf("%s; `%s: []` says that there are none", keyList(s.Keys()), s.Fields[0].Key)
 	}
 	switch s.Form {
 	case Secret:
@@ -185,7 +185,7 @@ func (s *Shape) want(declared string) string {
 		want := map[Form]string{Number: "a whole number", Duration: "a duration such as 30m or 24h"}[s.Form]
 		return strings.TrimSuffix(want+", "+s.Bounds(), ", ")
 	case Struct:
-		return "a mapping with " + keyList(s.Fields)
+		return "a mapping with " + keyList(s.Keys())
 	case List:
 		if s.Least > 0 {
 			return s.lengths()

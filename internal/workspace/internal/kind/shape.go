@@ -3,6 +3,7 @@ package kind
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/anabranch/anabranch/internal/workspace/internal/rules"
@@ -121,12 +122,28 @@ func (s *Shape) Differences(before, after reflect.Value) []string {
 	return keys
 }
 
-// keyList is "the key a" or "the keys a, b and c".
-func keyList(fields []Field) string {
-	keys := make([]string, len(fields))
-	for i, f := range fields {
+// Field returns the place among the fields of the one that a key of a file, or a member
+// of a record, belongs to; -1 without one.
+func (s *Shape) Field(name string, record bool) int {
+	return slices.IndexFunc(s.Fields, func(f Field) bool {
+		if record {
+			return f.Record == name && name != ""
+		}
+		return f.Key == name
+	})
+}
+
+// Keys returns the keys of the fields in a file.
+func (s *Shape) Keys() []string {
+	keys := make([]string, len(s.Fields))
+	for i, f := range s.Fields {
 		keys[i] = f.Key
 	}
+	return keys
+}
+
+// keyList is "the key a" or "the keys a, b and c".
+func keyList(keys []string) string {
 	last := len(keys) - 1
 	if last < 1 {
 		return "the key " + strings.Join(keys, "")

@@ -22,6 +22,9 @@ import (
 // no value: any of them may be a secret.
 func Read(s *kind.Shape, text []byte, to any) (unknown bool, err error) {
 	parsed, err := parse(text)
+	if err == nil {
+		err = checkVersion(parsed)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -46,24 +49,18 @@ func problemError(p *decode.Problem) error {
 
 // parse reads JSON. Numbers stay as they were written.
 func parse(text []byte) (parsed any, err error) {
-	// A decoder alone would take what follows the value for another one.
-	if err := json.Unmarshal(text, new(json.RawMessage)); err != nil {
-		return nil, notJSON(err)
-	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
-	if err := decoder.Decode(&parsed); err != nil {
-		return nil, notJSON(err)
+	err = decoder.Decode(&parsed)
+	// A decoder takes what follows the value for another one, and its errors quote the
+	// record.
+	if err == nil && decoder.InputOffset() == int64(len(text)) {
+		return parsed, nil
 	}
-	return parsed, nil
-}
-
-// notJSON leaves out the text of an error of package json, which quotes the record.
-func notJSON(err error) error {
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("offset %d: not JSON", syntax.Offset)
+	if syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(text, new(json.RawMessage))); ok {
+		return nil, fmt.Errorf("offset %d: not JSON", syntax.Offset)
 	}
-	return errors.New("not JSON")
+	return parsed, err
 }
 
 // tree returns JSON as the decoder wants it. A member that is null is absent.

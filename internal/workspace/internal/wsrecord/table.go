@@ -76,9 +76,6 @@ func (t *Table) set(key string, text []byte) error {
 }
 
 func (t *Table) read(of, id string, text []byte) error {
-	if err := checkVersion(text); err != nil {
-		return err
-	}
 	value, unknown, err := readInto(t.shapes[of], id, text)
 	if err != nil {
 		return err
