@@ -2,6 +2,7 @@ package wsrecord
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -141,4 +142,21 @@ func TestRecordsOfTheReleasesBefore(t *testing.T) {
 			{ID: "old", Type: workspace.TypeWebhooks, Endpoints: endpoints},
 		},
 	))
+}
+
+func TestTablesShowNoSecrets(t *testing.T) {
+	t.Parallel()
+	table, s := NewTable(), wstest.Secretive()
+	records, err := table.Encode(workspace.Diff(table.Snapshot(), s), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		r.Value = []byte(strings.Replace(string(r.Value), "{", `{"later":"`+wstest.Canary+`",`, 1))
+		if err := table.Apply(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wstest.Equal(t, table.Snapshot(), s)
+	wstest.ShowsNoSecret(t, map[string]any{"table": table, "within": struct{ Table *Table }{table}})
 }

@@ -14,6 +14,8 @@ import (
 
 const keyApplied = "workspace/applied"
 
+func recordKey(kind, id string) string { return kind + "/" + id }
+
 // Table is the latest readable record per key: the state of the topic up to
 // some offset.
 type Table struct {
@@ -101,7 +103,11 @@ func (t *Table) Snapshot() *workspace.Snapshot {
 	return doc.Snapshot()
 }
 
-func recordKey(kind, id string) string { return kind + "/" + id }
+// Format writes how much the table holds, for every verb: fmt reaches unexported fields
+// and would print the secrets in them.
+func (t *Table) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprint(f, t.Snapshot())
+}
 
 // keys says what keys there are.
 func keys() string {
