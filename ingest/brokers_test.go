@@ -125,6 +125,29 @@ func TestBrokerThatGoes(t *testing.T) {
 	})
 }
 
+// TestWhileTheBrokerIsFull has calls wait for a router that does not keep up: they
+// are refused before their body is read, and nobody is sent elsewhere.
+func TestWhileTheBrokerIsFull(t *testing.T) {
+	s := start(t, testkit.Fake(t))
+	full := errors.New("9 bytes wait for the router")
+	s.full.Store(&full)
+	r := httptest.NewRequest(http.MethodPost, "/v1/identify", iotest.ErrReader(errors.New("was read")))
+	r.SetBasicAuth(goodKey, "")
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, r)
+	wantUnavailable(t, w)
+	if !strings.Contains(s.log.String(), full.Error()) {
+		t.Errorf("the log does not say why:\n%s", s.log)
+	}
+	if err := s.Ready(); err != nil {
+		t.Errorf("not ready: %v", err)
+	}
+	s.full.Store(nil)
+	if w := s.call(); w.Code != http.StatusOK {
+		t.Errorf("with room again the answer is %d %s", w.Code, w.Body)
+	}
+}
+
 // identities is a batch with one call of each of n users.
 func identities(n int) string {
 	calls := make([]string, n)

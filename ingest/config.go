@@ -79,6 +79,9 @@ type Settings struct {
 	Kafka []kgo.Opt
 	// Topics creates raw-events should it be missing.
 	Topics *kafka.Topics
+	// Full returns why nothing more may be put on raw-events for now, nil while it
+	// may: calls are answered 503 meanwhile. Nil: there is always room.
+	Full func() error
 	// Suppressed tells the users whose calls are dropped; it must not hold on to
 	// the id. Nil: nobody is suppressed.
 	Suppressed func(userID []byte) bool

@@ -107,7 +107,7 @@ func (h *handler) serve(r *http.Request, o *report.Outcome) error {
 			return err
 		}
 	}
-	if err = h.store.Ready(); err != nil {
+	if err = h.store.Takes(); err != nil {
 		return err
 	}
 	batch, err := h.take(r, e, o)

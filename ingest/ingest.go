@@ -33,6 +33,7 @@ func New(cfg Config, set Settings) (*Ingest, error) {
 		Latency:    reporter.Latency(),
 		Kafka:      set.Kafka,
 		Topics:     set.Topics,
+		Full:       set.Full,
 		Timeout:    cfg.ProduceTimeout,
 		Linger:     cfg.Linger,
 		MaxRecords: cfg.MaxBufferedRecords,
@@ -68,7 +69,8 @@ func (in *Ingest) Name() string { return "ingest" }
 func (in *Ingest) Addr() string { return in.server.Addr() }
 
 // Ready returns nil while the brokers answer and raw-events exists: a call sent
-// now is taken in.
+// now is taken in, unless raw-events is full. Nobody is to be sent elsewhere for
+// that: there is no other process whose broker has room.
 func (in *Ingest) Ready() error { return in.store.Ready() }
 
 // Run serves until ctx ends. Requests in hand are then finished, for as long as

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,6 +47,7 @@ type stage struct {
 	registry *prometheus.Registry
 	log      *testkit.Logs
 	client   *http.Client
+	full     atomic.Pointer[error] // why raw-events is full; nil: it is not
 }
 
 // newStage returns a stage whose clients are made with options, and whose settings
@@ -70,6 +72,12 @@ func newStage(t *testing.T, options []kgo.Opt, configure ...func(*Config)) *stag
 		Registerer: s.registry,
 		Workspace:  workspace.NewLive(testWorkspace()),
 		Kafka:      options,
+		Full: func() error {
+			if err := s.full.Load(); err != nil {
+				return *err
+			}
+			return nil
+		},
 		// One partition: what is read back is in the order in which it was sent.
 		Topics: kafka.NewTopics(admin, kafka.TopicConfig{Partitions: 1, Replication: -1, RawRetention: time.Hour}),
 	})

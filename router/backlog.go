@@ -99,7 +99,10 @@ func (s *stretch) polled(p *kgo.FetchPartition, now time.Time) {
 	if !s.known {
 		s.known, s.next = true, first.Offset
 	}
-	s.end, s.held = max(s.end, p.LastStableOffset, p.Records[len(p.Records)-1].Offset+1), first.Timestamp
+	s.end = max(s.end, p.LastStableOffset, p.Records[len(p.Records)-1].Offset+1)
+	if s.held.IsZero() { // a transaction is filled by several polls
+		s.held = first.Timestamp
+	}
 	s.catchUp(now)
 }
 
@@ -185,6 +188,7 @@ func (r *Router) look(ctx context.Context) {
 	pause(ctx, time.Second)
 	for ; ctx.Err() == nil; pause(ctx, lookEvery) {
 		r.lookOnce(ctx)
+		r.seekForgotten(ctx)
 	}
 }
 
@@ -197,6 +201,8 @@ func (r *Router) lookOnce(ctx context.Context) {
 		r.log.Debug("look at the end of raw-events failed, the lag is that of the last one", "error", err)
 	}
 	r.backlog.look(lags[r.source])
+	r.bookmark(ctx, r.client.Load())
+	r.wait(ctx)
 }
 
 // recount asks the group which partitions are ours. A session does not pass on every

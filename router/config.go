@@ -19,6 +19,7 @@ import (
 type Config struct {
 	MaxRecords         int           `env:"ROUTER_MAX_RECORDS" envDefault:"2000" desc:"events in one transaction at most"`
 	TransactionTimeout time.Duration `env:"ROUTER_TRANSACTION_TIMEOUT" envDefault:"10s" desc:"after which the broker aborts the transaction of a router that went silent"`
+	Start              string        `env:"ROUTER_START" envDefault:"auto" desc:"where to begin on raw-events when nobody knows what was routed: auto (wait to be told), first, end or a time like 2026-09-18T03:00:00Z"`
 }
 
 // Validate reports every setting that cannot work.
@@ -29,6 +30,9 @@ func (c Config) Validate() error {
 	}
 	if c.TransactionTimeout < time.Second || c.TransactionTimeout > 15*time.Minute {
 		errs = append(errs, fmt.Errorf("ROUTER_TRANSACTION_TIMEOUT=%s: expected 1s to 15m", c.TransactionTimeout))
+	}
+	if _, err := startAt(c.Start); err != nil {
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
@@ -74,14 +78,17 @@ const (
 	heartbeatInterval = time.Second
 	// fetchWait is how long a fetch may wait at the broker for a first record.
 	fetchWait = 500 * time.Millisecond
+	// bufferedBytes bounds what waits for the brokers' acknowledgement.
+	bufferedBytes = 32 << 20
 )
 
 func (r *Router) options() []kgo.Opt {
 	opts := append([]kgo.Opt{}, r.set.Kafka...)
+	place := &placement{Router: r}
 	opts = append(opts,
 		kgo.ConsumerGroup(Group),
 		kgo.ConsumeTopics(r.source),
-		kgo.TransactionalID(r.set.TransactionalID),
+		kgo.TransactionalID(r.transactionalID()),
 		kgo.TransactionTimeout(r.cfg.TransactionTimeout),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		// Markers of transactions come with the records: only so is it known, and
@@ -97,7 +104,16 @@ func (r *Router) options() []kgo.Opt {
 		// The end of the transaction flushes: waiting for company would only add to
 		// the latency.
 		kgo.ProducerLinger(0),
+		// What is written faster than the brokers take it waits in the loop: an event
+		// of a transaction with many destinations is held once, its batches are not.
+		kgo.MaxBufferedBytes(bufferedBytes),
 		kgo.ProducerBatchCompression(kgo.SnappyCompression(), kgo.NoCompression()),
+		// Where partitions begin is ours to decide, once they are assigned: a position
+		// that the log does not hold ends the session.
+		kgo.OnOffsetsFetched(place.fetched),
+		kgo.AdjustFetchOffsetsFn(place.place),
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+		kgo.MaxVersions(kafka.LastingVersions()),
 		kgo.OnPartitionsAssigned(r.assigned),
 		kgo.OnPartitionsRevoked(r.revoked),
 		kgo.OnPartitionsLost(r.lost),

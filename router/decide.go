@@ -55,7 +55,7 @@ func (f *filter) decide(into []decision, h *schemas.Headers, s *workspace.Snapsh
 		case !on:
 			into = append(into, decision{destination: d.ID, result: filtered})
 		case t.missing(d.ID):
-			into = append(into, decision{destination: d.ID, result: dead, reason: schemas.ReasonTopicUnavailable, detail: "the destination's topic does not exist and could not be created"})
+			into = append(into, decision{destination: d.ID, result: dead, reason: schemas.ReasonTopicUnavailable, detail: t.unavailable[d.ID]})
 		default:
 			into = append(into, decision{destination: d.ID, result: routed})
 		}

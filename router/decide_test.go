@@ -53,9 +53,9 @@ func TestDecide(t *testing.T) {
 		"no source at all is poison": {want: []decision{{result: dead, reason: schemas.ReasonRecordInvalid, detail: "header source is missing"}}},
 		"a missing topic costs itself": {
 			headers: schemas.Headers{Source: "web"},
-			topics:  topics{absent: map[string]bool{"crm": true}},
+			topics:  topics{unavailable: map[string]string{"crm": "gone"}},
 			want: []decision{
-				{destination: "crm", result: dead, reason: schemas.ReasonTopicUnavailable, detail: "the destination's topic does not exist and could not be created"},
+				{destination: "crm", result: dead, reason: schemas.ReasonTopicUnavailable, detail: "gone"},
 				{destination: "lake", result: routed},
 			},
 		},

@@ -6,4 +6,80 @@
 // workspace; key and value are copied and never parsed. A record whose headers
 // cannot be read leaves by the same door as a good one, to dead-letters inside
 // the same transaction, so that it is neither skipped nor met again.
+//
+// # Non-obvious
+//
+// A transaction is bounded by what it writes (budget). By the events that it reads
+// alone, a few thousand for hundreds of destinations took more memory than the
+// process has, or longer than its timeout, and then came again. It is filled by
+// several polls, since what was polled can't be put back
+// (TestATransactionIsBoundedByWhatItWrites).
+//
+// A partition without a leader answers nothing, and the client waits for it without
+// bound. A transaction that takes half of its timeout is looked at, and destinations
+// whose topics lack leaders are left out: their events go to dead letters until a
+// look finds leaders again (outage; TestAPartitionWithoutALeader,
+// TestARemovedDestinationHoldsNobodyUp). A topic that has leaders is left out only
+// when it alone ended three transactions in a row, for longer than brokers take to
+// replace one that failed: a broker that dies must not cost the destinations on it
+// dead letters (TestATopicThatTakesNothing, TestStrikes, TestUnanswered).
+//
+// A transaction that wrote to a partition before its leader was lost can neither
+// commit nor abort until there is one again, and its transactional id is not free
+// until then. The router goes on under another id (identity;
+// TestATransactionThatDoesNotEnd).
+//
+// Brokers refuse batches for their size, not records, and the client fails with a
+// batch whatever waits for its partition. Only a record that was refused by itself is
+// too large; a topic that refused several gets smaller batches from then on, one at
+// a time, because the client's bound is for all topics (limits;
+// TestOnlyWhatIsTooLargeIsBuried). While that is learned, a refusal does not end the
+// transaction: one aborted transaction for each would be paid by all destinations.
+//
+// Brokers say the same of a rival and of themselves. An epoch that they raised
+// because a transaction timed out, and a request of our own that they find behind a
+// silence, are no other router's (fence, pulse; TestASilentBrokerIsNoRival).
+//
+// Brokers may take a transaction for complete before its end is written everywhere:
+// Apache Kafka 4.3.0 to 4.4.0 (KAFKA-20734) do when they restart between the two, since
+// their coordinator takes a partition without a leader for a deleted one. Offsets of
+// the group then stay pending, whoever is assigned their partitions waits for ever,
+// and a restart of all routers changes nothing. A marker ends whatever its producer
+// has left open, so the router whose transaction it was makes another one:
+// TestATransactionThatTheBrokersForget. It commits what the router knows to have been
+// committed, or what a record of that transaction shows to have been, and aborts what
+// nobody knows of any more, since the router was started anew: events of one
+// transaction may then be routed twice, and none is lost.
+//
+// # Where routing begins
+//
+// A router that loses its place routes up to thirty days of events again, or none of
+// those that came while it was away. Brokers lose it: they forget the offsets of a
+// group seven days after its last member has left (offsets.retention.minutes), people
+// delete groups, and a log that lost its tail in a power failure ends before them. So
+// place decides, as partitions are assigned, by the best evidence there is (begin):
+//
+//   - The group's offset, where the log holds it.
+//   - Else its copy in the group [Bookmark], which brokers are asked to keep for ever.
+//     It is written every ten seconds and at an orderly stop. What a killed router had
+//     routed since is routed again if the group's offsets are lost too, and only then
+//     (TestAGroupWithoutItsOffsetsGoesOnAtTheirCopy).
+//   - An offset beyond the end of the log tells nothing: what was routed may be gone
+//     from it, and other events may have come since, in what is left of the log or in a
+//     topic that was made anew. Each commit says how late the newest event is that was
+//     routed; the first later one is where routing goes on, or the end where there is
+//     none, and where an earlier release has made the commit
+//     (TestAnOffsetBeyondTheEndGoesOnBehindIt).
+//   - A partition without any offset beside others that have one was never routed, for
+//     a commit comes with its first events (TestTheFirstEventsOfAPartitionAreRouted).
+//   - Where no partition has one, an installation is new unless a destination's topic
+//     holds a committed record, or has deleted some. That such a topic ends beyond its
+//     first offset is no proof: the very first transaction may have been aborted
+//     (TestAPredecessorsTransactionIsEndedAtOnce,
+//     TestANewInstallationBeginsWithTheFirstEvent).
+//   - Otherwise nobody knows what was routed. What destinations' topics hold does not
+//     tell: it is kept for a shorter time than the offsets. To go on would lose events
+//     or double them by the million, so the router waits, is not ready, and says what to
+//     set (ROUTER_START). Whichever router is told keeps that for all partitions first,
+//     and the others follow it (TestNothingIsKnown).
 package router

@@ -8,8 +8,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// fenced reports whether err says that somebody else took over this router's
-// transactional id or its place in the group.
+// fenced reports whether err says that this router's transactional id or its place
+// in the group belongs to somebody else: to a rival, to its own successor, or, when
+// the brokers aborted its transaction, to nobody.
 func fenced(err error) bool {
 	for _, cause := range []error{kerr.ProducerFenced, kerr.InvalidProducerEpoch, kerr.FencedInstanceID} {
 		if errors.Is(err, cause) {
@@ -19,10 +20,26 @@ func fenced(err error) bool {
 	return false
 }
 
-// fence tells a router that lost its id once from two routers that take it
-// from each other in turn. The former happens after a long pause of the
-// process: the broker aborted its transaction and a new session is the cure.
-// The latter is a mistake in the configuration that no new session cures.
+// circumstances are what a session ended under.
+type circumstances struct {
+	// open is how long its transaction had been open; 0: there was none.
+	open time.Duration
+	// interrupted says that the group's coordinator had been silent for long, or this
+	// process had stood still.
+	interrupted bool
+}
+
+// rival reports whether err shows that another router took over the place or the id
+// of this one. Brokers say the same of what they did themselves: they abort a
+// transaction that is open for longer than timeout, and a request that they find
+// after a silence may be one of ours that we have long sent again.
+func rival(err error, c circumstances, timeout time.Duration) bool {
+	return fenced(err) && !c.interrupted && c.open < timeout
+}
+
+// fence tells a router that lost its id once from two routers that take it from each
+// other in turn. The latter is a mistake in the configuration that no new session
+// cures.
 type fence struct{ hits []time.Time }
 
 const (
@@ -30,11 +47,9 @@ const (
 	fenceWithin = time.Minute
 )
 
-// hit notes err and reports whether it is the third fencing within a minute.
-func (f *fence) hit(err error, now time.Time) bool {
-	if !fenced(err) {
-		return false
-	}
+// hit notes that a rival took over and reports whether it is the third time within a
+// minute.
+func (f *fence) hit(now time.Time) bool {
 	f.hits = slices.DeleteFunc(f.hits, func(t time.Time) bool { return now.Sub(t) >= fenceWithin })
 	f.hits = append(f.hits, now)
 	return len(f.hits) >= fenceHits

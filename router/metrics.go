@@ -17,6 +17,9 @@ type metrics struct {
 	committed prometheus.Counter
 	aborted   prometheus.Counter
 	duration  prometheus.Histogram
+	deleted   prometheus.Counter // lost to retention; the client's goroutine counts it
+	// unavailable is how many destinations have a topic that can't be written to.
+	unavailable prometheus.Gauge
 
 	destinations *telemetry.Destinations
 	tallies      map[string]*tally // by id
@@ -43,10 +46,18 @@ func newMetrics(reg prometheus.Registerer, destinations *telemetry.Destinations)
 			Help:    "Time from the begin of a transaction to its end.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
 		}),
+		deleted: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "anabranch_router_deleted_unrouted_total",
+			Help: "Events that raw-events deleted before they were routed, those of markers of transactions included, as a router found when it was given their partition.",
+		}),
+		unavailable: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "anabranch_router_topics_unavailable",
+			Help: "Destinations whose topic this router cannot write to: it can't be created, a partition has no leader, or brokers refuse its records. Their events go to dead-letters.",
+		}),
 		destinations: destinations,
 		tallies:      make(map[string]*tally),
 	}
-	reg.MustRegister(m.events, transactions, m.duration)
+	reg.MustRegister(m.events, transactions, m.duration, m.deleted, m.unavailable)
 	m.tallies[""] = &tally{
 		dead:        m.events.WithLabelValues("", string(dead)),
 		unconnected: m.events.WithLabelValues("", string(unconnected)),

@@ -34,9 +34,25 @@ type Router struct {
 	// refused holds what aborted a transaction by its size, so that it does not
 	// abort the next one.
 	refused map[refusal]bool
+	limits  limits
 	buried  seldom.Log
+	// outages are topics that are left out, strikes those that may have to be.
+	outages  outages
+	strikes  strikes
+	full     budget    // of a transaction
+	halvings int       // of it, for brokers that are slow
+	begun    time.Time // the open transaction; zero: there is none
+	pulse    *pulse    // of the present session
+	identity int       // which of its transactional ids is used
 
-	client atomic.Pointer[kgo.Client] // of the present session
+	marks     *marks
+	waiting   waiting
+	unkept    seldom.Log
+	forgotten forgotten
+
+	// Of the present session: its client, and what ends its polls with a cause.
+	client atomic.Pointer[kgo.Client]
+	end    atomic.Pointer[context.CancelCauseFunc]
 }
 
 // New returns a router that has not yet spoken to a broker.
@@ -48,26 +64,32 @@ func New(cfg Config, set Settings) (*Router, error) {
 		set.Destinations = telemetry.NewDestinations(telemetry.MaxDestinations, set.Registerer, set.Logger)
 	}
 	return &Router{
-		cfg:     cfg,
-		set:     set,
-		log:     set.Logger,
-		metrics: newMetrics(set.Registerer, set.Destinations),
-		backlog: newBacklog(set.Registerer),
-		source:  schemas.TopicRawEvents,
-		refused: make(map[refusal]bool),
+		cfg:       cfg,
+		set:       set,
+		log:       set.Logger,
+		metrics:   newMetrics(set.Registerer, set.Destinations),
+		backlog:   newBacklog(set.Registerer),
+		source:    schemas.TopicRawEvents,
+		full:      budget{read: cfg.MaxRecords, written: budgetRecords, bytes: budgetBytes},
+		refused:   make(map[refusal]bool),
+		limits:    make(limits),
+		outages:   make(outages),
+		strikes:   make(strikes),
+		marks:     newMarks(),
+		forgotten: forgotten{routed: make(map[int32]int64), doubts: make(map[int32]doubt)},
 	}, nil
 }
 
 // Name implements the stage's contract.
 func (r *Router) Name() string { return "router" }
 
-// Ready returns nil once the router has joined its group and knows its
-// partitions.
+// Ready returns nil once the router has joined its group, knows its partitions and
+// where each of them begins.
 func (r *Router) Ready() error {
 	if !r.ready.Load() {
 		return errors.New("router is not a member of its consumer group")
 	}
-	return nil
+	return r.waiting.err()
 }
 
 func (r *Router) assigned(_ context.Context, _ *kgo.Client, added map[string][]int32) {
@@ -76,13 +98,19 @@ func (r *Router) assigned(_ context.Context, _ *kgo.Client, added map[string][]i
 }
 
 func (r *Router) revoked(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
-	r.backlog.forget(gone[r.source])
+	r.forget(gone[r.source])
+}
+
+func (r *Router) forget(partitions []int32) {
+	r.backlog.forget(partitions)
+	r.marks.forget(partitions)
+	r.waiting.drop(partitions...)
 }
 
 // lost is called when the group went on without this router, which also happens
 // when no broker answers any more.
 func (r *Router) lost(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
-	r.backlog.forget(gone[r.source])
+	r.forget(gone[r.source])
 	r.ready.Store(false)
 }
 
@@ -100,8 +128,14 @@ func (r *Router) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := r.session(ctx)
 		r.ready.Store(false)
-		if r.fence.hit(err, time.Now()) {
+		r.marks.clear()
+		r.waiting.clear()
+		now := time.Now()
+		if rival(err, r.circumstances(now), r.cfg.TransactionTimeout) && r.fence.hit(now) {
 			return fmt.Errorf("another process uses the transactional id %q or the instance id %q, and they fence each other: give each its own INSTANCE_ID: %w", r.set.TransactionalID, r.set.InstanceID, err)
+		}
+		if errors.Is(err, errForgotten) && ctx.Err() == nil {
+			r.finish(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			r.log.Warn("router session ended, building a new one", "error", err)
@@ -111,6 +145,14 @@ func (r *Router) Run(ctx context.Context) error {
 	return nil
 }
 
+func (r *Router) circumstances(now time.Time) circumstances {
+	c := circumstances{interrupted: r.pulse.interrupted(now)}
+	if !r.begun.IsZero() {
+		c.open = now.Sub(r.begun)
+	}
+	return c
+}
+
 // sessionPause keeps a router whose broker refuses it from asking in a tight
 // loop.
 const sessionPause = 500 * time.Millisecond
@@ -118,7 +160,8 @@ const sessionPause = 500 * time.Millisecond
 // session routes with one client until ctx ends (nil) or the session cannot be
 // used any more.
 func (r *Router) session(ctx context.Context) error {
-	s, err := kgo.NewGroupTransactSession(r.options()...)
+	r.begun, r.pulse = time.Time{}, newPulse(time.Now())
+	s, err := kgo.NewGroupTransactSession(append(r.options(), kgo.WithHooks(r.pulse))...)
 	if err != nil {
 		return fmt.Errorf("create the router's session: %w", err)
 	}
@@ -130,20 +173,26 @@ func (r *Router) session(ctx context.Context) error {
 	late := context.AfterFunc(work, func() { kafka.Close(work, s.Client()) })
 	defer func() {
 		if late() {
+			last, cancel := context.WithTimeout(work, bookmarkTime)
+			r.bookmark(last, s.Client())
+			cancel()
 			r.leave(ctx, work, s.Client())
 			kafka.Close(work, s.Client())
 		}
 	}()
-	// Asking for the producer id first ends the transaction that a killed
-	// predecessor left open. Without it the predecessor's pending offsets hold up
-	// our own first offset fetch for the whole transaction timeout.
-	if _, _, err := s.Client().ProducerID(ctx); err != nil {
-		return fmt.Errorf("initialise transactional id %q: %w", r.set.TransactionalID, err)
+	if err := r.identify(ctx, s.Client()); err != nil {
+		return err
 	}
-	for ctx.Err() == nil {
-		if err := r.turn(ctx, work, s); err != nil {
+	polls, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	r.end.Store(&end)
+	for polls.Err() == nil {
+		if err := r.turn(polls, work, s); err != nil {
 			return err
 		}
+	}
+	if ctx.Err() == nil {
+		return context.Cause(polls)
 	}
 	return nil
 }
@@ -151,7 +200,9 @@ func (r *Router) session(ctx context.Context) error {
 // turn polls once, until ctx ends, and routes what came, which work bounds. An
 // error means that the session is of no more use.
 func (r *Router) turn(ctx, work context.Context, s *kgo.GroupTransactSession) error {
-	fetches := s.PollRecords(ctx, r.cfg.MaxRecords)
+	// The first event alone, since a plan may be made for it before the budget of the
+	// transaction is known; what waits fetched behind it comes at once.
+	fetches := s.PollRecords(ctx, 1)
 	if err := r.fetchError(ctx, fetches); err != nil {
 		return err
 	}
@@ -197,10 +248,17 @@ func (r *Router) prepare(ctx context.Context) error {
 func (r *Router) fetchError(ctx context.Context, fetches kgo.Fetches) error {
 	var fatal error
 	fetches.EachError(func(topic string, partition int32, err error) {
+		cut, lossy := errors.AsType[*kgo.ErrDataLoss](err)
 		switch {
 		case ctx.Err() != nil:
+		case lossy:
+			r.log.Error("log lost its tail: what was in it and not routed is gone, routing goes on where the rest of it ends",
+				"topic", topic, "partition", partition, "routed_up_to", cut.ConsumedTo, "begin", cut.ResetTo)
 		case errors.Is(err, kgo.ErrClientClosed), errors.Is(err, kerr.UnknownTopicID), fenced(err):
 			fatal = err
+		case errors.Is(err, kerr.OffsetOutOfRange):
+			// Where to go on then is decided in one place, as partitions are assigned.
+			fatal = fmt.Errorf("fetch %s[%d]: %w", topic, partition, err)
 		default:
 			r.log.Warn("fetch failed, trying again", "topic", topic, "partition", partition, "error", err)
 		}

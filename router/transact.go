@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -17,78 +18,134 @@ import (
 
 // batch is one transaction in the making.
 type batch struct {
-	session   *kgo.GroupTransactSession
-	promise   *kgo.FirstErrPromise
 	begun     time.Time
+	writes    *writes
+	held      map[string][]write // by topic: what must not share a batch with more
+	spoiled   bool               // something was refused: it can't commit
+	bytes     int                // that were written
+	fetches   []kgo.Fetches
 	decisions []decision
-	written   []written
-	failed    failure
 	spans     []trace.Span // of what is traced; they end with the commit
 }
 
-// written pairs a record with the one it was made from.
-type written struct{ from, out *kgo.Record }
-
-// refusal is a record that a topic does not take because of its size.
-type refusal struct {
-	topic string
-	from  schemas.Position
-}
-
-// failure is the first write that failed. Promises run on the client's
-// goroutine, one at a time, and are all done before it is read.
-type failure struct {
-	out *kgo.Record
-	err error
-}
-
-func newBatch(s *kgo.GroupTransactSession) *batch {
-	return &batch{session: s, begun: time.Now(), promise: kgo.AbortingFirstErrPromise(s.Client())}
-}
-
 // write produces out, which was made from rec.
-func (b *batch) write(ctx context.Context, rec, out *kgo.Record) {
-	b.written = append(b.written, written{rec, out})
-	promise := b.promise.Promise()
-	b.session.Produce(ctx, out, func(out *kgo.Record, err error) {
-		if err != nil && b.failed.err == nil {
-			b.failed = failure{out, err}
-		}
-		promise(out, err)
-	})
+func (r *Router) write(ctx context.Context, b *batch, rec, out *kgo.Record) {
+	b.bytes += sizeOf(out)
+	next := write{rec, out}
+	if _, limited := r.limits.of(out.Topic, b.begun); limited {
+		b.held[out.Topic] = append(b.held[out.Topic], next)
+		return
+	}
+	b.writes.send(ctx, next, false)
 }
 
-// transact routes the records in one transaction. False with no error means
-// that nothing of it happened: the session has rewound and the same records
-// come again. ctx must outlive the request to stop: a session whose End was
-// cancelled is in an unknown state.
+// transact routes the records, and what else has been fetched, in one transaction.
+// False with no error means that nothing of it happened: the session has rewound and
+// the same records come again. ctx must outlive the request to stop: a session whose
+// End was cancelled is in an unknown state.
 func (r *Router) transact(ctx context.Context, s *kgo.GroupTransactSession, fetches kgo.Fetches) (bool, error) {
 	if err := s.Begin(); err != nil {
 		return false, fmt.Errorf("begin transaction: %w", err)
 	}
-	b := newBatch(s)
+	w, writing := newWrites(ctx, s)
+	defer w.stop()
+	b := &batch{begun: time.Now(), writes: w, held: make(map[string][]write)}
+	watched := r.watch(writing, b)
+	defer watched()
+	r.begun = b.begun
+	if err := r.fill(writing, b, s, fetches); err != nil {
+		return false, err
+	}
+	err := w.wait(writing)
+	watched()
+	all := slices.Concat(b.fetches...)
+	behind := r.marks.behind(all)
+	commit := err == nil && !b.spoiled
+	committed, endErr := r.conclude(kgo.PreTxnCommitFnContext(ctx, annotate(behind)), s, commit)
+	r.halvings = halve(r.halvings, time.Since(b.begun), r.cfg.TransactionTimeout)
+	switch {
+	case endErr != nil:
+		if commit {
+			r.forgotten.doubted(all, b.writes.witness)
+		}
+		r.blame(b)
+		return false, fmt.Errorf("end transaction: %w", endErr)
+	case !committed:
+		r.begun = time.Time{}
+		r.metrics.abort(b.begun)
+		return false, r.learn(b)
+	}
+	r.begun = time.Time{}
+	r.forgotten.committed(all)
+	r.marks.routed(behind)
+	r.committed(b)
+	return true, nil
+}
+
+// fill routes what was fetched, and then what waits fetched, until the transaction
+// is full. An error means that the session is of no more use.
+func (r *Router) fill(ctx context.Context, b *batch, s *kgo.GroupTransactSession, fetches kgo.Fetches) error {
+	left := r.full.halved(r.halvings)
+	for fetches.NumRecords() > 0 {
+		bytes, n := b.bytes, len(b.decisions)
+		r.routeAll(ctx, b, fetches)
+		left.read -= fetches.NumRecords()
+		left.written -= len(b.decisions) - n
+		left.bytes -= b.bytes - bytes
+		more := left.next(r.plan.fanOut)
+		if more == 0 || b.spoiled || ctx.Err() != nil || time.Since(b.begun) > r.cfg.TransactionTimeout/4 {
+			break
+		}
+		fetches = s.PollRecords(atOnce, more) //nolint:contextcheck // it is not to wait
+		if err := r.fetchError(ctx, fetches); err != nil {
+			return err
+		}
+		// As before the first poll: these may be the first events of a destination that
+		// was connected meanwhile.
+		if err := r.prepare(ctx); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// atOnce has a poll return with what is there: so the client understands a context
+// that is nil.
+var atOnce context.Context
+
+func (r *Router) routeAll(ctx context.Context, b *batch, fetches kgo.Fetches) {
+	b.fetches = append(b.fetches, fetches)
 	r.backlog.polled(fetches)
 	fetches.EachRecord(func(rec *kgo.Record) {
 		if !rec.Attrs.IsControl() {
 			r.route(ctx, b, rec)
 		}
 	})
-	err := b.promise.Err()
-	committed, endErr := s.End(ctx, kgo.TransactionEndTry(err == nil))
-	switch {
-	case endErr != nil:
-		return false, fmt.Errorf("end transaction: %w", endErr)
-	case !committed:
-		r.metrics.abort(b.begun)
-		return false, r.learn(b)
+	r.writeHeld(ctx, b)
+}
+
+// conclude ends the transaction. To abort one takes an answer for whatever is under way,
+// which a broker that is gone does not give.
+func (r *Router) conclude(ctx context.Context, s *kgo.GroupTransactSession, commit bool) (bool, error) {
+	if !commit {
+		bounded, done := context.WithTimeout(ctx, r.cfg.TransactionTimeout/2)
+		defer done()
+		ctx = bounded
 	}
-	r.backlog.routed(fetches)
+	return s.End(ctx, kgo.TransactionEndTry(commit))
+}
+
+// committed counts what the transaction did.
+func (r *Router) committed(b *batch) {
+	for _, fetches := range b.fetches {
+		r.backlog.routed(fetches)
+	}
 	r.metrics.commit(b.decisions, b.begun)
 	for _, span := range b.spans {
 		span.End()
 	}
 	clear(r.refused)
-	return true, nil
+	clear(r.strikes)
 }
 
 // route writes the record wherever decide says.
@@ -112,7 +169,7 @@ func (r *Router) route(ctx context.Context, b *batch, rec *kgo.Record) {
 		}
 		if out := r.output(b, rec, h, *d, headers); out != nil {
 			r.publish(b, span, out)
-			b.write(ctx, rec, out)
+			r.write(ctx, b, rec, out)
 		}
 	}
 	describe(span, b.decisions[n:])
@@ -149,28 +206,25 @@ func (r *Router) bury(rec *kgo.Record, h *schemas.Headers, d *decision) {
 		"topic", rec.Topic, "partition", rec.Partition, "offset", rec.Offset, "message_id", h.MessageID, "passed_over", passed)
 }
 
-// learn draws the lesson of an aborted transaction, so that the same records
-// do not abort the next one in the same way. An error means that it takes a new
-// session for that.
+// learn draws the lesson of an aborted transaction, so that the same records do not
+// abort the next one in the same way. An error means that it takes a new session for
+// that.
 func (r *Router) learn(b *batch) error {
-	err := b.failed.err
+	oversized := r.oversize(b.writes.takeRefused())
+	failed := r.blame(b)
 	switch {
-	case err == nil:
-		r.log.Info("transaction aborted by a rebalance, its events are routed again", "events", len(b.decisions))
-	case errors.Is(err, kerr.MessageTooLarge):
-		for _, w := range b.written {
-			if w.out == b.failed.out {
-				r.refused[refusal{w.out.Topic, position(w.from)}] = true
-			}
+	case failed == nil:
+		if !oversized && !b.spoiled {
+			r.log.Info("transaction aborted by a rebalance, its events are routed again", "events", len(b.decisions))
 		}
-	case errors.Is(err, kerr.UnknownTopicID):
+	case errors.Is(failed.err, kerr.UnknownTopicID):
 		r.plan = nil
-		return fmt.Errorf("topic %s was deleted or made anew: %w", b.failed.out.Topic, err)
-	case errors.Is(err, kerr.UnknownTopicOrPartition):
+		return fmt.Errorf("topic %s was deleted or made anew: %w", failed.topic, failed.err)
+	case errors.Is(failed.err, kerr.UnknownTopicOrPartition):
 		r.plan = nil
 		fallthrough
 	default:
-		r.log.Warn("transaction aborted by a failed write, its events are routed again", "topic", b.failed.out.Topic, "error", err)
+		r.log.Warn("transaction aborted by a failed write, its events are routed again", "topic", failed.topic, "error", failed.err)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ const maxPoll = 1000
 func (s *session) consume(ctx context.Context) error {
 	for ctx.Err() == nil {
 		fetches := s.client.PollRecords(s.gate.Enter(ctx), maxPoll)
-		fetches.EachPartition(s.take)
+		s.takeAll(fetches)
 		s.gate.Leave()
 		if err := s.fetchError(ctx, fetches); err != nil {
 			return err
@@ -30,11 +30,21 @@ func (s *session) consume(ctx context.Context) error {
 	return nil
 }
 
-func (s *session) take(fetched kgo.FetchTopicPartition) {
+func (s *session) takeAll(fetches kgo.Fetches) {
+	for _, fetch := range fetches {
+		for _, topic := range fetch.Topics {
+			for _, partition := range topic.Partitions {
+				s.take(topic, partition)
+			}
+		}
+	}
+}
+
+func (s *session) take(topic kgo.FetchTopic, fetched kgo.FetchPartition) {
 	if len(fetched.Records) == 0 {
 		return
 	}
-	_, retry := schemas.RetryDelayOf(fetched.Topic)
+	_, retry := schemas.RetryDelayOf(topic.Topic)
 	jobs := make([]*dispatch.Job, 0, len(fetched.Records))
 	for _, r := range fetched.Records {
 		if r.Attrs.IsControl() {
@@ -46,7 +56,8 @@ func (s *session) take(fetched kgo.FetchTopicPartition) {
 		}
 		jobs = append(jobs, j)
 	}
-	at, last := dispatch.Place{Topic: fetched.Topic, Num: fetched.Partition}, fetched.Records[len(fetched.Records)-1]
+	at, last := dispatch.Place{Topic: topic.Topic, Num: fetched.Partition}, fetched.Records[len(fetched.Records)-1]
+	s.dispatcher.Identify(at, topic.TopicID)
 	if len(jobs) > 0 {
 		s.dispatcher.Take(at, jobs)
 	}
@@ -63,8 +74,7 @@ func (s *session) fetchError(ctx context.Context, fetches kgo.Fetches) error {
 		case errors.Is(err, kgo.ErrClientClosed):
 			fatal = fmt.Errorf("poll: %w", err)
 		case errors.Is(err, kerr.FencedInstanceID):
-			fatal = fmt.Errorf("another process is the member %q of group %s: give each its own INSTANCE_ID: %w",
-				s.set.InstanceID, Group, err)
+			fatal = fmt.Errorf("group %s has another member under the instance id %q: %w", Group, s.set.InstanceID, err)
 		case errors.Is(err, kerr.UnknownTopicID):
 			// How far the old topic was finished must not be committed for the new one.
 			s.dispatcher.ForgetTopic(topic)

@@ -50,4 +50,14 @@
 // dispatcher's inside. The gate's mutex is taken alone. Each breaker has one of its
 // own, taken alone, and only while its endpoint fails; so have the look-ups of names
 // and the lists of idle connections, and each seldom.Log.
+//
+// # Non-obvious
+//
+//   - FENCED_INSTANCE_ID is no proof of another process: behind a broker that was frozen
+//     a sink's own join, sent again, takes its place. A new session is the cure; the sink
+//     gives up at the third within a minute that had joined (TestAFencedSinkJoinsAgain,
+//     TestASinkWithARival).
+//   - Topics are created and not waited for. To wait for a leader of each would have one
+//     broker that is away, or one topic that may not be created, stop the deliveries of
+//     all destinations (TestATopicWithoutALeader, TestATopicThatCannotBeCreated).
 package webhooksink

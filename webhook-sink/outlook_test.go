@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
 )
 
@@ -17,17 +19,41 @@ func TestFinishedReadsWhatIsCommitted(t *testing.T) {
 		tracker.Begin(offset, epoch, 0)
 	}
 	for _, offset := range []int64{0, 2, 4} {
-		tracker.Finish(offset)
+		tracker.Finish(offset, 0)
 	}
 	committed, _ := tracker.Position()
 	done := Finished(committed, tracker.Done().Encode(committed))
+	at := func(offset int64) *kgo.Record {
+		return &kgo.Record{Key: []byte("user"), Offset: offset, LeaderEpoch: epoch}
+	}
 	for offset, want := range map[int64]bool{1: false, 2: true, 3: false, 4: true, 5: false} {
-		if done(offset, epoch) != want {
+		if done(at(offset)) != want {
 			t.Errorf("the record at %d is finished: %t, want %t", offset, !want, want)
 		}
 	}
-	if Finished(1, "anabranch-0")(2, epoch) || Finished(1, "")(2, epoch) {
+	if Finished(1, "anabranch-0")(at(2)) || Finished(1, "")(at(2)) {
 		t.Error("metadata that is not the sink's says that a record is finished")
+	}
+}
+
+// TestBusyKeysReadsWhatIsCommitted is the same for keys that are set aside.
+func TestBusyKeysReadsWhatIsCommitted(t *testing.T) {
+	t.Parallel()
+	tracker := offsets.NewTracker(offsets.Done{})
+	tracker.Pass(99, 0)
+	offset, _, beyond := tracker.Mark([]offsets.Aside{{Key: 1, From: 40, Count: 30}, {Key: offsets.Fingerprint([]byte("user")), From: 20, Count: 12}})
+	text := beyond.Encode(offset)
+	if keys, events := BusyKeys(offset, text); offset != 20 || keys != 2 || events != 42 {
+		t.Errorf("committed at %d, %d keys with %d events; want 20, 2 and 42", offset, keys, events)
+	}
+	done := Finished(offset, text)
+	for user, want := range map[string]bool{"user": false, "other": true} {
+		if got := done(&kgo.Record{Key: []byte(user), Offset: 50}); got != want {
+			t.Errorf("the record of %s is finished: %t, want %t", user, got, want)
+		}
+	}
+	if keys, _ := BusyKeys(1, ""); keys != 0 {
+		t.Errorf("%d keys where nothing is committed", keys)
 	}
 }
 

@@ -20,7 +20,19 @@ func (s *session) assigned(ctx context.Context, _ *kgo.Client, added map[string]
 	s.gate.Pass()
 	s.dispatcher.Assign(added, s.member.FinishedBefore(ctx, added))
 	s.joined.Store(true)
+	s.served.Store(true)
 	s.tellReassigned()
+}
+
+// begin is called with the group's offsets of new partitions, after assigned, and
+// corrects them. The client has room for one such function.
+func (s *session) begin(ctx context.Context, all map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+	all, err := s.member.Begin(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	s.resume(all)
+	return all, nil
 }
 
 // revoked gives partitions back in good order: nothing of them starts any more,

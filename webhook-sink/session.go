@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/telemetry/seldom"
 	"github.com/anabranch/anabranch/webhook-sink/internal/account"
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 	"github.com/anabranch/anabranch/webhook-sink/internal/group"
@@ -30,7 +32,12 @@ type session struct {
 	gate       group.Gate
 	sub        *subscription.Subscription
 
+	rereading      chan struct{} // has an item for each part that is being read once more
+	rereadFailures seldom.Log
+
 	reassigned chan struct{} // partitions have come or gone since it was last received
+	giveUp     context.CancelCauseFunc
+	served     atomic.Bool // it has had partitions
 
 	workers sync.WaitGroup
 	// cut ends the context of the workers, which otherwise outlives the sink's.
@@ -40,7 +47,7 @@ type session struct {
 }
 
 func newSession(ctx context.Context, sink *Sink, sub *subscription.Subscription) (*session, error) {
-	s := &session{Sink: sink, sub: sub, reassigned: make(chan struct{}, 1)}
+	s := &session{Sink: sink, sub: sub, reassigned: make(chan struct{}, 1), rereading: make(chan struct{}, rereads)}
 	working, cut := context.WithCancel(context.WithoutCancel(ctx))
 	s.cut = cut
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -66,12 +73,13 @@ func newSession(ctx context.Context, sink *Sink, sub *subscription.Subscription)
 		Flow:      flowOf(client),
 		Gauges:    s.account.Gauges(),
 		Start:     func(j *dispatch.Job) { s.workers.Go(func() { worker.Work(working, j) }) },
+		Reread:    func(r *dispatch.Reread) { s.workers.Go(func() { s.reread(working, r) }) },
 	})
 	worker.Done = s.dispatcher.Done
 	s.member = &group.Member{
 		Client: client, Group: Group, InstanceID: s.set.InstanceID, Returns: s.set.Returns,
-		Dispatcher: s.dispatcher, Every: s.commitEvery,
-		Count: s.account.Committed, Logger: s.log,
+		Dispatcher: s.dispatcher, Every: s.commitEvery, Ends: s.set.Topics.Ends,
+		Count: s.account.Committed, Gone: s.gone, Logger: s.log,
 	}
 	s.account.Watch(account.Views{Backlogs: s.dispatcher.Backlogs, Breakers: s.breakers})
 	return s, nil
@@ -106,16 +114,25 @@ func flowOf(client *kgo.Client) dispatch.Flow {
 // The client is given its topics only here: it calls back as soon as it has some,
 // and what the callbacks use is in place now.
 func (s *session) run(ctx context.Context, changed <-chan struct{}) error {
-	ctx, cancel := context.WithCancel(ctx)
+	running, giveUp := context.WithCancelCause(ctx)
+	s.giveUp = giveUp
 	s.client.AddConsumeTopics(s.sub.Topics()...)
 	var own sync.WaitGroup
-	own.Go(func() { s.follow(ctx, changed) })
-	own.Go(func() { s.member.CommitLoop(ctx) })
-	own.Go(func() { s.look(ctx) })
-	err := s.consume(ctx)
-	cancel()
+	own.Go(func() { s.follow(running, changed) })
+	own.Go(func() { s.member.CommitLoop(running) })
+	own.Go(func() { s.look(running) })
+	err := s.consume(running)
+	if err == nil && ctx.Err() == nil {
+		err = context.Cause(running)
+	}
+	giveUp(nil)
 	s.stop(context.WithoutCancel(ctx), &own)
 	return err
+}
+
+// gone ends the session on account of a topic that only a new client takes up.
+func (s *session) gone(topic string, err error) {
+	s.giveUp(fmt.Errorf("commit offsets of %s: %w", topic, err))
 }
 
 // leaveTime bounds the last commit, and then the farewell to the group: with grace

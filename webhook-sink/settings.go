@@ -15,7 +15,6 @@ import (
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/telemetry/trace"
 	"github.com/anabranch/anabranch/internal/workspace"
-	"github.com/anabranch/anabranch/webhook-sink/internal/group"
 )
 
 // Settings are what the process gives the sink.
@@ -91,7 +90,6 @@ func (s *session) options() []kgo.Opt {
 		kgo.RebalanceTimeout(rebalanceTimeout),
 		kgo.HeartbeatInterval(heartbeatInterval),
 		kgo.DisableAutoCommit(),
-		kgo.MaxVersions(group.Versions()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		// The markers of the router's transactions come with the records: only so is it
 		// known that nothing but a marker is left of a partition.
@@ -105,6 +103,7 @@ func (s *session) options() []kgo.Opt {
 		kgo.OnPartitionsAssigned(s.assigned),
 		kgo.OnPartitionsRevoked(s.revoked),
 		kgo.OnPartitionsLost(s.lost),
+		kgo.AdjustFetchOffsetsFn(s.begin),
 	)
 	if s.set.InstanceID != "" {
 		opts = append(opts, kgo.InstanceID(s.set.InstanceID))

@@ -3,13 +3,16 @@ package webhooksink
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/telemetry"
+	"github.com/anabranch/anabranch/internal/telemetry/seldom"
 	"github.com/anabranch/anabranch/webhook-sink/internal/account"
 	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
 	"github.com/anabranch/anabranch/webhook-sink/internal/schedule"
@@ -29,6 +32,8 @@ type Sink struct {
 	breakers func() attempt.Breakers
 	close    func()
 	joined   atomic.Bool
+	rival    kafka.Rival
+	refusals seldom.Log // of topics
 
 	commitEvery time.Duration
 }
@@ -94,33 +99,56 @@ func (s *Sink) Ready() error {
 func (s *Sink) Run(ctx context.Context) error {
 	defer s.close()
 	for {
-		err := s.once(ctx)
+		joined, err := s.once(ctx)
 		s.joined.Store(false)
-		if !errors.Is(err, kerr.UnknownTopicID) || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		// Under its old name the topic has another id now, which only a new client
-		// takes up.
-		s.log.Warn("a topic was deleted or made anew, joining the group again", "error", err)
+		if err = s.again(joined, err); err != nil {
+			return err
+		}
 		work.Rest(ctx, rejoinPause)
 	}
 }
 
-// once is one membership in the group.
-func (s *Sink) once(ctx context.Context) error {
+// again returns nil when a new session, with a new client, is the cure for what ended
+// the last one.
+func (s *Sink) again(joined bool, err error) error {
+	switch {
+	case errors.Is(err, kerr.UnknownTopicID), errors.Is(err, kerr.UnknownTopicOrPartition):
+		// Under its old name the topic has another id now.
+		s.log.Warn("a topic was deleted or made anew, joining the group again", "error", err)
+		return nil
+	case !errors.Is(err, kerr.FencedInstanceID):
+		return err
+	case joined && s.rival.Met(time.Now()):
+		return fmt.Errorf("another process keeps taking this one's place in group %s: check that no two processes have the INSTANCE_ID %q: %w",
+			Group, s.set.InstanceID, err)
+	}
+	s.log.Warn("lost the place in the group to another member with the same instance id, joining again: "+
+		"after a pause of the broker that may have been this process itself", "instance_id", s.set.InstanceID, "error", err)
+	return nil
+}
+
+// once is one membership in the group. It reports whether the group has ever given it
+// partitions.
+func (s *Sink) once(ctx context.Context) (joined bool, err error) {
 	changed := s.set.Workspace.Changed()
 	s.account.Follow(s.set.Workspace.Load())
 	var sub *subscription.Subscription
 	ok := s.persist(ctx, "find topics", func() (err error) {
-		sub, err = subscription.Find(ctx, s.set.Topics, s.set.Workspace.Load(), s.cfg.RetryDelays)
+		var refused map[string]error
+		sub, refused, err = subscription.Find(ctx, s.set.Topics, s.set.Workspace.Load(), s.cfg.RetryDelays)
+		s.refused(refused)
 		return err
 	})
 	if !ok {
-		return nil
+		return false, nil
 	}
 	session, err := newSession(ctx, s, sub)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return session.run(ctx, changed)
+	err = session.run(ctx, changed)
+	return session.served.Load(), err
 }

@@ -2,10 +2,12 @@ package webhooksink
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/anabranch/anabranch/internal/telemetry/seldom"
 	"github.com/anabranch/anabranch/webhook-sink/internal/subscription"
 	"github.com/anabranch/anabranch/webhook-sink/internal/work"
 )
@@ -17,11 +19,14 @@ import (
 const leftoverGrace = 5 * time.Second
 
 // follow keeps the subscription in step with the workspace, and our share with
-// the group, until ctx ends.
+// the group, until ctx ends. Topics that can't be had are asked for again beside all
+// else: one destination's must not keep the others from being followed.
 func (s *session) follow(ctx context.Context, changed <-chan struct{}) {
 	grace := time.NewTimer(leftoverGrace)
 	defer grace.Stop()
-	for {
+	again := time.NewTimer(firstPause)
+	defer again.Stop()
+	for pause := firstPause; ; {
 		select {
 		case <-ctx.Done():
 			return
@@ -29,30 +34,65 @@ func (s *session) follow(ctx context.Context, changed <-chan struct{}) {
 			changed = s.set.Workspace.Changed()
 			ws := s.set.Workspace.Load()
 			s.account.Follow(ws)
-			s.consumeAlso(ctx, subscription.DeliverTopics(ws))
+			s.sub.Want(subscription.DeliverTopics(ws))
+			pause = firstPause
 		case <-grace.C:
-			s.consumeAlso(ctx, s.sub.Leftovers())
+			s.sub.Want(s.sub.Leftovers())
 		case <-s.reassigned:
 			s.reshare(ctx)
+			continue
+		case <-again.C:
+		}
+		if !s.consumeAlso(ctx) {
+			again.Reset(pause)
+			pause = min(2*pause, lastPause)
 		}
 	}
 }
 
-// consumeAlso adds topics to those that are consumed. They were created before
-// the workspace named them; to make sure costs one look, and a topic that is
-// missing would be looked for by the client again and again.
-func (s *session) consumeAlso(ctx context.Context, topics []string) {
-	added := s.sub.Add(topics)
-	if len(added) == 0 {
-		return
+// obtainTime bounds one look for topics.
+const obtainTime = 5 * time.Second
+
+// consumeAlso has the client consume what is wanted and was not consumed before, and
+// reports whether that is all. Whoever published the workspace has created its topics;
+// to make sure costs one look, and a topic that is missing would be looked for by the
+// client again and again.
+func (s *session) consumeAlso(ctx context.Context) bool {
+	if s.sub.Complete() {
+		return true
 	}
-	ensured := func() error { return s.set.Topics.Ensure(ctx, added...) }
-	if !s.persist(ctx, "create topics "+strings.Join(added, ", "), ensured) {
-		return
+	ctx, cancel := context.WithTimeout(ctx, obtainTime)
+	defer cancel()
+	added, refused, err := s.sub.Obtain(ctx, s.set.Topics)
+	switch {
+	case errors.Is(err, context.Canceled): // ours: the session ends
+	case err != nil:
+		s.log.Warn("look for topics to consume failed, retrying", "error", err)
+	default:
+		s.refused(refused)
 	}
-	s.log.Info("consuming more topics", "topics", slices.Clone(added))
-	s.client.AddConsumeTopics(added...)
+	if len(added) > 0 {
+		s.log.Info("consuming more topics", "topics", added)
+		s.client.AddConsumeTopics(added...)
+	}
+	return s.sub.Complete()
 }
+
+// refused logs which topics can't be had, at most once in [seldom.Every]. What their
+// destinations have waiting is delivered when they can.
+func (s *Sink) refused(all map[string]error) {
+	if len(all) == 0 {
+		return
+	}
+	if _, ok := s.refusals.Admit(seldom.Kind{}, time.Now()); !ok {
+		return
+	}
+	topics := slices.Sorted(maps.Keys(all))
+	s.log.Error("topics cannot be consumed, retrying; all others are", "count", len(topics), "topics", topics[:min(len(topics), maxNamed)], "error", all[topics[0]])
+}
+
+// maxNamed is how many topics a line of the log names.
+const maxNamed = 10
 
 // The pauses between requests that fail.
 const (

@@ -88,7 +88,7 @@ func TestARecordTooLargeToRetryIsADeadLetter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
 		p.ensure("webhook-retry.5s", schemas.TopicDeadLetters)
-		p.refuse("webhook-retry.5s", kerr.MessageTooLarge, 1)
+		p.refuse("webhook-retry.5s", kerr.MessageTooLarge, 2) // in company and alone
 		l := newLedger(time.Millisecond)
 		l.answer = func(string, string, int) outcome { return failed(schemas.ReasonStatus5xx) }
 		p.produce("crm", "a", "large")
@@ -107,7 +107,7 @@ func TestADeadLetterTooLargeIsAReference(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
 		p.ensure(schemas.TopicDeadLetters)
-		p.refuse(schemas.TopicDeadLetters, kerr.MessageTooLarge, 1)
+		p.refuse(schemas.TopicDeadLetters, kerr.MessageTooLarge, 2) // in company and alone
 		l := newLedger(time.Millisecond)
 		l.answer = func(string, string, int) outcome {
 			return outcome{Verdict: dead, Reason: schemas.ReasonStatus4xx, Detail: "status 410"}

@@ -2,6 +2,9 @@ package app
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -10,6 +13,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/app/command"
 	"github.com/anabranch/anabranch/internal/app/settings"
+	"github.com/anabranch/anabranch/internal/workspace"
 )
 
 // applied runs `anabranch apply` and returns what it prints.
@@ -22,6 +26,35 @@ func applied(t *testing.T, env map[string]string, file string, dryRun bool) (str
 	var out bytes.Buffer
 	err = command.Apply(t.Context(), settings.Process{Config: cfg, Log: slog.New(slog.DiscardHandler), Out: &out, Environment: env}, file, dryRun)
 	return out.String(), err
+}
+
+// TestMoreDestinationsThanWereTried are refused on the embedded broker, by `apply` before
+// it connects and by `run` before it starts anything, and elsewhere warned of.
+func TestMoreDestinationsThanWereTried(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	text.WriteString("sources: []\ndestinations:\n")
+	for i := range workspace.TriedDestinations + 1 {
+		fmt.Fprintf(&text, "  - {id: d%d, type: webhooks, name: D, sources: [], endpoints: [{url: \"https://example.com\"}]}\n", i)
+	}
+	file := filepath.Join(t.TempDir(), "workspace.yaml")
+	writeFile(t, file, text.String())
+	for _, dryRun := range []bool{true, false} {
+		if _, err := applied(t, map[string]string{"BROKER_ADDR": "127.0.0.1:1"}, file, dryRun); !errors.Is(err, workspace.ErrCrowded) {
+			t.Errorf("apply to the embedded broker (dry run: %v): %v", dryRun, err)
+		}
+	}
+	if out, err := applied(t, map[string]string{"KAFKA_BROKERS": "127.0.0.1:1"}, file, true); err != nil || !strings.Contains(out, "warning: 1001 destinations") {
+		t.Errorf("apply elsewhere: %v, printed %s", err, out)
+	}
+	cfg, err := settings.Load(map[string]string{"WORKSPACE_FILE": file, "DATA_DIR": t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = Run(t.Context(), TargetRun, settings.Process{Config: cfg, Log: slog.New(slog.DiscardHandler), Out: io.Discard})
+	if !errors.Is(err, workspace.ErrCrowded) || !strings.Contains(err.Error(), "WORKSPACE_FILE=") {
+		t.Errorf("run: %v", err)
+	}
 }
 
 func TestApplyShowsTheDifferenceAndPutsItInForce(t *testing.T) {

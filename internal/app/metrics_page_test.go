@@ -68,6 +68,7 @@ func TestAScrapeWithoutDestinationsIsSmall(t *testing.T) {
 func fullRegistry(t *testing.T) *prometheus.Registry {
 	t.Helper()
 	env := environment(t)
+	env["KAFKA_BROKERS"] = "" // the embedded broker has series of its own
 	cfg, err := settings.Load(env)
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"github.com/anabranch/anabranch/internal/telemetry/trace"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // plumbing is what the stages of one process share. It is built once and
@@ -123,7 +124,11 @@ func (p *plumbing) openTrace(target string) (err error) {
 // members under new ids at each start, since an id from before would have to
 // wait for the end of a session that nobody holds any more.
 func (p *plumbing) openBroker() error {
-	b, err := broker.Open(broker.Config{DataDir: p.cfg.DataDir, Addr: p.cfg.BrokerAddr}, p.log.With("stage", "broker"))
+	b, err := broker.Open(broker.Config{
+		DataDir: p.cfg.DataDir, Addr: p.cfg.BrokerAddr,
+		Readers: readers, Intake: schemas.TopicRawEvents, MaxUnread: int64(p.cfg.MaxUnrouted),
+		Registerer: p.registry,
+	}, p.log.With("stage", "broker"))
 	if err != nil {
 		return err
 	}

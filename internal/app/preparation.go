@@ -53,7 +53,7 @@ func (s *preparation) prepare(ctx context.Context) error {
 	if err := s.p.topics.Ensure(ctx, fixedTopics(s.target)...); err != nil {
 		return fmt.Errorf("prepare topics: %w", err)
 	}
-	publisher := wstopic.Publisher{Kafka: s.p.options("workspace"), Ensure: s.p.topics.Ensure}
+	publisher := wstopic.Publisher{Kafka: s.p.options("workspace"), Ensure: s.p.ensure}
 	var err error
 	switch {
 	case s.file != nil:
@@ -74,15 +74,25 @@ func fixedTopics(target string) []string {
 	return topics
 }
 
+// ensure creates topics that are missing, and says of many how far it is.
+func (p *plumbing) ensure(ctx context.Context, topics ...string) error {
+	return p.topics.EnsureInSteps(ctx, func(done, total int) {
+		p.log.Info("creating the destinations' topics", "done", done, "total", total)
+	}, topics...)
+}
+
 // watcher keeps WORKSPACE_FILE in force after its first application.
 func (r *run) watcher(p *plumbing) *wswatch.Watcher {
-	publisher := wstopic.Publisher{Kafka: p.options("workspace"), Ensure: p.topics.Ensure}
+	publisher := wstopic.Publisher{Kafka: p.options("workspace"), Ensure: p.ensure}
 	return wswatch.New(wswatch.Settings{
 		Logger:     p.log,
 		Registerer: p.registry,
 		File:       r.Config.WorkspaceFile,
 		Lookup:     wsfile.SystemLookup(),
 		Apply: func(ctx context.Context, next *workspace.Snapshot) error {
+			if err := r.admit(next); err != nil {
+				return err
+			}
 			changes, err := publisher.Apply(ctx, next)
 			for _, c := range changes {
 				p.log.Info("workspace changed", "change", c.String())

@@ -60,7 +60,20 @@ func (r *run) workspaceFile() (*workspace.Snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("WORKSPACE_FILE=%s: %w", r.Config.WorkspaceFile, err)
 	}
+	if err := r.admit(snapshot); err != nil {
+		return nil, fmt.Errorf("WORKSPACE_FILE=%s: %w", r.Config.WorkspaceFile, err)
+	}
 	return snapshot, nil
+}
+
+// admit refuses a workspace with more destinations than the embedded broker stands,
+// and warns of one with more than were tried elsewhere.
+func (r *run) admit(s *workspace.Snapshot) error {
+	warning, err := s.Crowded(r.Config.Embedded())
+	if warning != "" {
+		r.Log.Warn("the workspace is larger than any that was tried", "reason", warning)
+	}
+	return err
 }
 
 // example reports whether the example workspace may be in force, whose

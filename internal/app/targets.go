@@ -7,6 +7,7 @@ import (
 	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/service"
 	"github.com/anabranch/anabranch/router"
+	"github.com/anabranch/anabranch/schemas"
 	webhooksink "github.com/anabranch/anabranch/webhook-sink"
 )
 
@@ -38,6 +39,20 @@ func Targets() []string {
 	return names
 }
 
+// readers returns the groups that have to read a topic before anything of it may be
+// deleted. Nobody has to read dead letters: those are kept for their time alone.
+func readers(topic string) []string {
+	_, deliver := schemas.DestinationOf(topic)
+	_, retry := schemas.RetryDelayOf(topic)
+	switch {
+	case topic == schemas.TopicRawEvents:
+		return []string{router.Group}
+	case deliver, retry:
+		return []string{webhooksink.Group}
+	}
+	return nil
+}
+
 // make constructs the stages of a target.
 func (p *plumbing) stages(target string) ([]service.Service, error) {
 	var made []service.Service
@@ -66,6 +81,9 @@ func newIngest(p *plumbing) (service.Service, error) {
 		Suppressed: p.register.Suppressed.Has,
 		Kafka:      p.options("ingest"),
 		Topics:     p.topics,
+	}
+	if p.broker != nil {
+		set.Full = p.broker.Full
 	}
 	in, err := ingest.New(p.cfg.Ingest, set)
 	if err != nil {

@@ -22,6 +22,8 @@ type Broker struct {
 	bootID  string
 	logDir  string
 	every   time.Duration
+	readers func(topic string) []string
+	intake  *intake
 	log     *slog.Logger
 	lock    *dirLock
 	cluster *kfake.Cluster
@@ -66,7 +68,7 @@ func Open(cfg Config, log *slog.Logger) (_ *Broker, err error) {
 	}
 	return &Broker{
 		addr: listener.Addr().String(), bootID: newBootID(), logDir: logDir, every: every,
-		log: log, lock: lock, cluster: cluster,
+		readers: cfg.Readers, intake: newIntake(&cfg, log), log: log, lock: lock, cluster: cluster,
 	}, nil
 }
 

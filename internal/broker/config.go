@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/netip"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // defaultRetentionEvery is how often the log is trimmed by default. A pass over 1,000 partitions takes some
@@ -18,6 +20,16 @@ type Config struct {
 
 	// RetentionEvery is how often the log is trimmed; zero is once a minute.
 	RetentionEvery time.Duration
+	// Readers returns the consumer groups that have to read a topic. Retention deletes nothing of it that one of them
+	// has not committed, nor anything while one has committed nothing. Without any, or nil, it deletes what is too old
+	// or too much.
+	Readers func(topic string) []string
+	// Intake is a topic with readers through which everything comes in, and MaxUnread how many bytes of it may be unread
+	// before [Broker.Full] says so. Zero: any number.
+	Intake    string
+	MaxUnread int64
+	// Registerer takes the metrics; nil: there are none.
+	Registerer prometheus.Registerer
 }
 
 // Validate returns an error that names the first variable with a bad value, the value, and what was expected.

@@ -1,17 +1,10 @@
 package broker
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"net/url"
-	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -19,8 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// retain trims the log at once and then on a timer, until ctx ends. It asks as any client does, over the wire:
-// methods of the cluster block for ever when it closes meanwhile, a request just fails.
+// retain trims the log at once and then on a timer, and watches the intake, until ctx ends. It asks as any client does,
+// over the wire: methods of the cluster block for ever when it closes meanwhile, a request just fails.
 func (b *Broker) retain(ctx context.Context) error {
 	client, err := kgo.NewClient(kgo.SeedBrokers(b.addr), kgo.ClientID("anabranch-retention"), kgo.DisableClientMetrics())
 	if err != nil {
@@ -29,16 +22,29 @@ func (b *Broker) retain(ctx context.Context) error {
 	defer client.Close()
 	tick := time.NewTicker(b.every)
 	defer tick.Stop()
-	for {
-		// A pass that fails is no reason to stop a broker: the next one does its work too.
-		if err := b.trim(ctx, client); err != nil && ctx.Err() == nil {
-			b.log.Warn("trim of the log failed", "error", err)
+	look := time.NewTicker(intakeEvery)
+	defer look.Stop()
+	// A pass that fails is no reason to stop a broker: the next one does its work too.
+	for trim := true; ; {
+		if trim {
+			b.warn(ctx, "trim of the log failed, nothing more is deleted until the next one", b.trim(ctx, client))
 		}
+		b.warn(ctx, "look at what waits in the log failed", b.intake.look(ctx, client, b.logDir))
 		select {
 		case <-tick.C:
+			trim = true
+		case <-look.C:
+			trim = false
 		case <-ctx.Done():
 			return nil
 		}
+	}
+}
+
+// warn logs an error, but for one that the stop has caused.
+func (b *Broker) warn(ctx context.Context, message string, err error) {
+	if err != nil && ctx.Err() == nil {
+		b.log.Warn(message, "error", err) //nolint:sloglint // the callers' messages are constant
 	}
 }
 
@@ -53,13 +59,17 @@ func (b *Broker) trim(ctx context.Context, client *kgo.Client) error {
 	if err != nil {
 		return err
 	}
+	reached, err := b.progress(ctx, client, topics.Topics)
+	if err != nil {
+		return err
+	}
 	request := kmsg.NewPtrDeleteRecordsRequest()
 	for _, topic := range topics.Topics {
 		name := *topic.Topic
 		if !deletes(configs[name]["cleanup.policy"]) {
 			continue
 		}
-		if starts := b.starts(name, len(topic.Partitions), limitsOf(configs[name])); len(starts) > 0 {
+		if starts := b.starts(name, len(topic.Partitions), limitsOf(configs[name]), reached); len(starts) > 0 {
 			request.Topics = append(request.Topics, kmsg.DeleteRecordsRequestTopic{Topic: name, Partitions: starts})
 		}
 	}
@@ -110,14 +120,14 @@ func limitsOf(config map[string]string) limits {
 }
 
 // starts returns the partitions of a topic whose log may begin later than it does, and where.
-func (b *Broker) starts(topic string, partitions int, l limits) []kmsg.DeleteRecordsRequestTopicPartition {
+func (b *Broker) starts(topic string, partitions int, l limits, reached progress) []kmsg.DeleteRecordsRequestTopicPartition {
 	var starts []kmsg.DeleteRecordsRequestTopicPartition
 	for p := range partitions {
 		segments, err := segmentsOf(partitionDir(b.logDir, topic, p))
 		if err != nil || len(segments) == 0 {
 			continue // nothing was ever written to it, or the topic has just gone
 		}
-		if start := l.start(segments, time.Now()); start > segments[0].base {
+		if start := l.start(segments, reached.floor(topic, int32(p)), time.Now()); start > segments[0].base {
 			starts = append(starts, kmsg.DeleteRecordsRequestTopicPartition{Partition: int32(p), Offset: start})
 		}
 	}
@@ -139,34 +149,4 @@ func deleteRecords(ctx context.Context, client *kgo.Client, request *kmsg.Delete
 		}
 	}
 	return errors.Join(failed...)
-}
-
-// partitionDir is where kfake keeps a partition.
-func partitionDir(logDir, topic string, partition int) string {
-	return filepath.Join(logDir, "partitions", url.PathEscape(topic)+"-"+strconv.Itoa(partition))
-}
-
-// segmentsOf lists the segments of a partition's directory in order. kfake names each by its base: "1234.dat".
-func segmentsOf(dir string) ([]segment, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("list segments: %w", err)
-	}
-	var segments []segment
-	for _, entry := range entries {
-		name, isLog := strings.CutSuffix(entry.Name(), ".dat")
-		base, err := strconv.ParseInt(name, 10, 64)
-		if !isLog || err != nil {
-			continue
-		}
-		info, err := entry.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // deleted since the listing
-		} else if err != nil {
-			return nil, fmt.Errorf("list segments: %w", err)
-		}
-		segments = append(segments, segment{base: base, size: info.Size(), modified: info.ModTime()})
-	}
-	slices.SortFunc(segments, func(a, b segment) int { return cmp.Compare(a.base, b.base) })
-	return segments, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,10 +44,27 @@ func TestLimitsStart(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := test.limits.start(segments, now); got != test.want {
+			if got := test.limits.start(segments, math.MaxInt64, now); got != test.want {
 				t.Errorf("start = %d, want %d", got, test.want)
 			}
 		})
+	}
+}
+
+// What a reader has not committed stays, however old it is and however much there is of it.
+func TestLimitsStopAtTheFloor(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	segments := []segment{
+		{base: 0, size: 100, modified: now.Add(-3 * time.Hour)},
+		{base: 10, size: 100, modified: now.Add(-2 * time.Hour)},
+		{base: 20, size: 100, modified: now.Add(-time.Hour)},
+	}
+	for floor, want := range map[int64]int64{0: 0, 9: 0, 10: 10, 19: 10, 20: 20, 29: 20, math.MaxInt64: 20} {
+		for _, l := range []limits{{age: 0, size: -1}, {age: -1, size: 0}} {
+			if got := l.start(segments, floor, now); got != want {
+				t.Errorf("with floor %d and %+v the log starts at %d, want %d", floor, l, got, want)
+			}
+		}
 	}
 }
 
@@ -79,10 +97,14 @@ func TestDeletes(t *testing.T) {
 	}
 }
 
-// retaining opens a broker that trims its log every few milliseconds.
-func retaining(t *testing.T, dir string) *Broker {
+// retaining opens a broker that trims its log every few milliseconds. The configuration is changed before.
+func retaining(t *testing.T, dir string, change ...func(*Config)) *Broker {
 	t.Helper()
-	b, err := Open(Config{DataDir: dir, Addr: "127.0.0.1:0", RetentionEvery: 5 * time.Millisecond}, quiet())
+	cfg := Config{DataDir: dir, Addr: "127.0.0.1:0", RetentionEvery: 5 * time.Millisecond}
+	for _, change := range change {
+		change(&cfg)
+	}
+	b, err := Open(cfg, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,9 +17,13 @@ import (
 type Applier struct {
 	Out   io.Writer
 	Kafka []kgo.Opt
-	// Await returns once the brokers answer, and Ensure once topics exist.
-	Await  func(ctx context.Context) error
-	Ensure func(ctx context.Context, topics ...string) error
+	// Await returns once the brokers answer.
+	Await func(ctx context.Context) error
+	// Ensure returns once topics exist. Of many it tells on the way how many of those
+	// that were missing do.
+	Ensure func(ctx context.Context, progress func(done, total int), topics ...string) error
+	// Terminal is true when Out is one, Embedded for the embedded broker.
+	Terminal, Embedded bool
 }
 
 // Apply validates the file, before anything is asked of a broker, puts it in
@@ -30,16 +34,28 @@ func (a *Applier) Apply(ctx context.Context, file string, dryRun bool) error {
 	if err != nil {
 		return err
 	}
+	warning, err := next.Crowded(a.Embedded)
+	if err != nil {
+		return fmt.Errorf("apply %s: %w", file, err)
+	}
+	if warning != "" {
+		if err = a.say("warning: " + warning); err != nil {
+			return err
+		}
+	}
 	if dryRun {
 		return a.preview(ctx, file, next)
 	}
 	if err = a.Await(ctx); err != nil {
 		return err
 	}
-	publisher := wstopic.Publisher{Kafka: a.Kafka, Ensure: a.Ensure}
+	created := &progress{out: a.Out, terminal: a.Terminal}
+	publisher := wstopic.Publisher{Kafka: a.Kafka, Ensure: func(ctx context.Context, topics ...string) error {
+		return a.Ensure(ctx, created.tell, topics...)
+	}}
 	changes, err := publisher.Apply(ctx, next)
 	if err != nil {
-		return fmt.Errorf("apply %s: %w", file, err)
+		return fmt.Errorf("apply %s: %w%s", file, err, created.left())
 	}
 	return a.print(changes, file+" is in force already", fmt.Sprintf("applied %s: %s", file, next))
 }

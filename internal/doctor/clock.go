@@ -12,8 +12,8 @@ import (
 const clockPatience = 5 * time.Second
 
 // clockFacts is what can be known of clocks. The protocol of the brokers does not
-// tell their time; what they have are the time stamps of events, written by other
-// machines.
+// tell their time; what they have are the time stamps of events: their own, or those
+// of the machines that run ingest where the topic was created so.
 type clockFacts struct {
 	now          time.Time
 	newest       time.Time // the latest time stamp on raw-events; zero: none
@@ -23,7 +23,7 @@ type clockFacts struct {
 func judgeClock(c clockFacts) []Finding {
 	f := &findings{check: CheckClock}
 	if ahead := c.newest.Sub(c.now); !c.newest.IsZero() && ahead > clockPatience {
-		f.problem("raw-events", fmt.Sprintf("its newest event is %s in the future: the clock of this machine, or of one that runs ingest, is wrong", terminal.Brief(ahead)),
+		f.problem("raw-events", fmt.Sprintf("its newest event is %s in the future: the clock of this machine, of a broker, or of a machine that runs ingest is wrong", terminal.Brief(ahead)),
 			"synchronise the clocks (chrony, systemd-timesyncd): windows and due times of retries go by them")
 	}
 	if !c.synchronised {

@@ -107,11 +107,41 @@ func (set *Settings) served(ctx context.Context, cl *kgo.Client, now time.Time, 
 		all = append(all, unable(CheckGroups, err))
 	}
 	all = append(all, judgeGroups(groups)...)
+	all = append(all, set.kept(ctx, s)...)
+	all = append(all, set.transactions(ctx, now, s)...)
 	newest, err := set.Topics.Newest(ctx, schemas.TopicRawEvents)
 	if err != nil {
 		return append(all, unable(CheckClock, err))
 	}
 	return append(all, judgeClock(clockFacts{now: now, newest: newest, synchronised: synchronised()})...)
+}
+
+// kept makes the checks of what brokers keep for stages that are behind, or away.
+func (set *Settings) kept(ctx context.Context, s *workspace.Snapshot) []Finding {
+	backlogs, err := lookAtBacklogs(ctx, set.Topics, set.Stages, set.expected(s))
+	if err != nil {
+		return []Finding{unable(CheckRetention, err)}
+	}
+	all := judgeRetention(backlogs, set.Data != "")
+	offsets, err := set.Topics.OffsetsKept(ctx)
+	if err != nil {
+		return append(all, unable(CheckOffsets, err))
+	}
+	return append(all, judgeOffsets(offsets, backlogs)...)
+}
+
+func (set *Settings) transactions(ctx context.Context, now time.Time, s *workspace.Snapshot) []Finding {
+	var routers []string
+	for _, stage := range set.Stages {
+		if stage.Name == "router" {
+			routers = append(routers, stage.Group)
+		}
+	}
+	facts, err := lookAtTransactions(ctx, set.Topics, set.expected(s), routers)
+	if err != nil {
+		return []Finding{unable(CheckTransactions, err)}
+	}
+	return judgeTransactions(facts, set.Brokers, now)
 }
 
 func (set *Settings) topicsAndGrants(ctx context.Context, cl *kgo.Client, s *workspace.Snapshot) []Finding {

@@ -84,7 +84,8 @@ func TestExamine(t *testing.T) {
 			t.Errorf("%s: %d findings, of which not ok: %+v", check, all, bad)
 		}
 	}
-	if bad, _ := second.of(CheckClock); len(bad) == 0 || !strings.Contains(bad[0].Found, "in the future") {
+	// A real broker puts its own time on the event.
+	if bad, _ := second.of(CheckClock); cluster.Fake != nil && (len(bad) == 0 || !strings.Contains(bad[0].Found, "in the future")) {
 		t.Errorf("clock: %+v", bad)
 	}
 	if bad, _ := second.of(CheckSettings); len(bad) != 1 {

@@ -36,8 +36,12 @@ const (
 	CheckPermissions Check = "permissions"
 	CheckTopics      Check = "topics"
 	CheckGroups      Check = "groups"
-	CheckClock       Check = "clock"
-	CheckWorkspace   Check = "workspace"
+	CheckRetention   Check = "retention"
+	CheckOffsets     Check = "offsets"
+	// CheckTransactions is about those that nobody will end.
+	CheckTransactions Check = "transactions"
+	CheckClock        Check = "clock"
+	CheckWorkspace    Check = "workspace"
 )
 
 // Diagnosis is all that was found.

@@ -30,6 +30,7 @@ func Advice(err error) string {
 		{kerr.GroupAuthorizationFailed, "our principal lacks the ACL Read on the consumer group: " + seeACLs},
 		{kerr.TransactionalIDAuthorizationFailed, "our principal lacks the ACL Write on the transactional id: " + seeACLs},
 		{kerr.ClusterAuthorizationFailed, "our principal lacks an ACL on the cluster: " + seeACLs},
+		{kerr.InvalidTimestamp, "the clock of this machine is ahead of the brokers' by more than the topic allows (message.timestamp.after.max.ms): synchronise it; on a topic with message.timestamp.type=LogAppendTime it does not matter"},
 	} {
 		if errors.Is(err, r.cause) {
 			return r.advice

@@ -29,6 +29,7 @@ func TestAdvice(t *testing.T) {
 		"consumer group":       {kerr.GroupAuthorizationFailed},
 		"transactional id":     {kerr.TransactionalIDAuthorizationFailed},
 		"cluster":              {kerr.ClusterAuthorizationFailed},
+		"synchronise it":       {kerr.InvalidTimestamp},
 		"check KAFKA_TLS and":  {tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}},
 		"KAFKA_TLS_CA_FILE":    {x509.UnknownAuthorityError{}, &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired}}},
 		"KAFKA_TLS_SERVER_NAME": {

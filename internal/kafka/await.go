@@ -38,7 +38,7 @@ func Await(ctx context.Context, opts []kgo.Opt, brokers []string, log *slog.Logg
 			return nil
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("reach brokers %s: %w: %w", strings.Join(brokers, ","), ctx.Err(), Advised(cmp.Or(last, err)))
+			return fmt.Errorf("reach brokers %s: %w: %w", strings.Join(brokers, ","), context.Cause(ctx), Advised(cmp.Or(last, err)))
 		}
 		last = err
 		if logged.IsZero() || time.Since(logged) >= logEvery {

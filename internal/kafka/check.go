@@ -36,7 +36,7 @@ func (c TopicConfig) compareAll(states map[string]TopicState) []Mismatch {
 	for _, name := range slices.Sorted(maps.Keys(states)) {
 		found = append(found, c.Compare(name, states[name])...)
 	}
-	return found
+	return append(found, c.compareClocks(states)...)
 }
 
 // shapes looks at all topics of ours that our principal may see, without their
@@ -72,7 +72,7 @@ func (t *Topics) describe(ctx context.Context, states map[string]TopicState) err
 	for name := range states {
 		resource := kmsg.NewDescribeConfigsRequestResource()
 		resource.ResourceType, resource.ResourceName = kmsg.ConfigResourceTypeTopic, name
-		resource.ConfigNames = []string{cleanupPolicy, retentionMs, retentionBytes, minInSync}
+		resource.ConfigNames = []string{cleanupPolicy, retentionMs, retentionBytes, minInSync, timestampType, timestampAhead, messageBytes}
 		req.Resources = append(req.Resources, resource)
 	}
 	if len(req.Resources) == 0 {

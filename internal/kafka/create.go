@@ -13,19 +13,67 @@ import (
 	"github.com/anabranch/anabranch/schemas"
 )
 
-// createAll creates topics, those of one policy in one request: a cluster takes
-// about as long for a thousand of them as for one.
+// Create creates those of the named topics that do not exist, and waits for nothing:
+// neither for what it has created to be visible, nor for leaders of what exists. It
+// returns why topics can't be had, by their names, so that one which is refused holds
+// up no other. The error is about the brokers, and so about all of them.
+func (t *Topics) Create(ctx context.Context, names ...string) (refused map[string]error, err error) {
+	if len(names) == 0 {
+		return nil, nil // the library takes none for all
+	}
+	names = slices.Compact(slices.Sorted(slices.Values(names))) // brokers refuse a request that names one twice
+	refused = make(map[string]error)
+	details, err := t.admin.ListTopics(ctx, names...)
+	if errors.Is(err, kerr.TopicAuthorizationFailed) {
+		for _, name := range t.hidden(ctx, names) {
+			refused[name] = fmt.Errorf("see topic %s: %w", name, unseen(kerr.TopicAuthorizationFailed))
+		}
+		names = slices.DeleteFunc(names, func(name string) bool { return refused[name] != nil })
+		if len(names) == 0 {
+			return refused, nil
+		}
+		details, err = t.admin.ListTopics(ctx, names...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list topics: %w", err)
+	}
+	absent := slices.DeleteFunc(names, func(name string) bool {
+		d, listed := details[name]
+		return listed && !errors.Is(d.Err, kerr.UnknownTopicOrPartition)
+	})
+	more, err := t.createEach(ctx, absent)
+	maps.Copy(refused, more)
+	return refused, err
+}
+
+// createAll creates topics. The error is the first of those that are refused.
 func (t *Topics) createAll(ctx context.Context, names []string) error {
-	deliver, err := t.automatic(ctx, names)
+	refused, err := t.createEach(ctx, names)
 	if err != nil {
 		return err
 	}
+	for _, name := range slices.Sorted(maps.Keys(refused)) {
+		return refused[name]
+	}
+	return nil
+}
+
+// createEach creates topics, those of one policy in one request: a cluster takes
+// about as long for a thousand of them as for one. It returns which are refused, and
+// why.
+func (t *Topics) createEach(ctx context.Context, names []string) (refused map[string]error, err error) {
+	deliver, err := t.automatic(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	refused = make(map[string]error)
 	alike := make(map[string][]string)
 	policies := make(map[string]policy)
 	for _, name := range names {
 		p, err := t.config.policyOf(name)
 		if err != nil {
-			return err
+			refused[name] = err
+			continue
 		}
 		if p.partitions == 0 {
 			p.partitions = deliver
@@ -34,37 +82,69 @@ func (t *Topics) createAll(ctx context.Context, names []string) error {
 		policies[p.describe()] = p
 	}
 	for _, text := range slices.Sorted(maps.Keys(alike)) {
-		if err := t.create(ctx, policies[text], alike[text]); err != nil {
-			return err
+		if err := t.create(ctx, policies[text], alike[text], refused); err != nil {
+			return refused, err
 		}
 	}
-	return nil
+	return refused, nil
 }
 
-func (t *Topics) create(ctx context.Context, p policy, names []string) error {
-	configs := make(map[string]*string, len(p.configs))
-	for key, value := range p.configs {
+// create creates topics of one policy and notes which are refused, without what is
+// optional where the brokers refuse that. They do not say which setting they do not
+// know.
+func (t *Topics) create(ctx context.Context, p policy, names []string, refused map[string]error) error {
+	failed, err := t.request(ctx, p, names)
+	for _, left := range []string{indexBytes, timestampType} {
+		again := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !errors.Is(failed[name], kerr.InvalidConfig) })
+		if _, asked := p.optional[left]; !asked || len(again) == 0 {
+			continue
+		}
+		delete(p.optional, left)
+		for _, name := range again {
+			delete(failed, name)
+		}
+		var still map[string]error
+		still, err = t.request(ctx, p, again)
+		maps.Copy(failed, still)
+	}
+	maps.Copy(refused, failed)
+	return err
+}
+
+// request asks for topics of one policy, and returns which are refused.
+func (t *Topics) request(ctx context.Context, p policy, names []string) (map[string]error, error) {
+	configs := make(map[string]*string)
+	for key, value := range p.all() {
 		configs[key] = &value
 	}
 	responses, err := t.admin.CreateTopics(ctx, int32(p.partitions), int16(t.config.Replication), configs, names...)
 	if err != nil {
-		return fmt.Errorf("create topics %s with %s: %w", strings.Join(names, ", "), p.describe(), err)
+		return nil, fmt.Errorf("create topics %s with %s: %w", strings.Join(names, ", "), p.describe(), err)
 	}
-	for _, r := range responses.Sorted() {
+	refused := make(map[string]error)
+	for _, r := range responses {
 		// Several processes start at once, and a topic can exist without being
 		// visible yet.
 		if r.Err != nil && !errors.Is(r.Err, kerr.TopicAlreadyExists) {
-			return fmt.Errorf("create topic %s with %s: %w", r.Topic, p.describe(), uncreated(r.Err))
+			refused[r.Topic] = fmt.Errorf("create topic %s with %s: %w", r.Topic, p.describe(), uncreated(r.Err))
 		}
 	}
-	return nil
+	return refused, nil
+}
+
+// all are the settings, optional ones included.
+func (p policy) all() map[string]string {
+	all := maps.Clone(p.configs)
+	maps.Copy(all, p.optional)
+	return all
 }
 
 func (p policy) describe() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d partitions", p.partitions)
-	for _, key := range slices.Sorted(maps.Keys(p.configs)) {
-		b.WriteString(", " + key + "=" + p.configs[key])
+	all := p.all()
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		b.WriteString(", " + key + "=" + all[key])
 	}
 	return b.String()
 }

@@ -13,10 +13,27 @@
 //	advice, advising        what to do about a refusal, in errors and in the log
 //	refusal                 what kind of refusal an error is
 //	topicconfig, policy     what topics are created with
-//	topics, create, hidden  topics that exist, and those that do not
+//	topics, create, hidden  topics that exist, and those that do not; steps, many of them
 //	mismatch, check, guard  topics that differ from the settings
+//	clocks                  topics that go by the clocks of those that write to them
 //	lag, groups, partitions what brokers know of groups and topics
+//	pending, unfinished     offsets that wait for the end of a transaction, and ending it
+//	backlogs                what groups have not finished, next to what is kept for them
+//	holds, witness          who holds up a partition; whether a record's transaction was committed
+//	leaders, transactions   partitions without a leader, and what waits for them
 //	record, deadletter      records and headers
+//
+// Non-obvious
+//
+//   - Topics of real brokers are created with LogAppendTime: Apache Kafka 4 refuses a
+//     record whose time is an hour ahead, and a stage with such a clock would stand
+//     still (TestAClockThatIsAheadStopsNothing). When ingest took a call is thereby when
+//     the broker stored it. kfake changes the time of a batch and leaves its checksum,
+//     so the embedded broker keeps the time of its clients, whose clock it shares
+//     (TestOptionalSettings).
+//   - Brokers that refuse a setting do not say which (TestBrokersThatLackASetting).
+//   - Thousands of topics in one request outlast its time, and those that were created
+//     are not told: they are created in steps (TestEnsureInSteps).
 //
 // Package acl below it lists what brokers have to allow.
 package kafka

@@ -139,11 +139,14 @@ func listed(offsets kadm.ListedOffsets, err error) (kadm.ListedOffsets, error) {
 	return offsets, nil
 }
 
-// Newest returns the latest time stamp on a topic, as whoever wrote it saw the time.
-// It is zero for a topic that is empty or does not exist, and on brokers that do not
+// Newest returns the latest time stamp on some topics, as whoever wrote it saw the
+// time. It is zero where they are empty or do not exist, and on brokers that do not
 // tell (Apache Kafka before 3.0).
-func (t *Topics) Newest(ctx context.Context, topic string) (time.Time, error) {
-	offsets, err := t.admin.ListMaxTimestampOffsets(ctx, topic)
+func (t *Topics) Newest(ctx context.Context, topics ...string) (time.Time, error) {
+	if len(topics) == 0 {
+		return time.Time{}, nil // the library takes none for all
+	}
+	offsets, err := t.admin.ListMaxTimestampOffsets(ctx, topics...)
 	if errors.Is(err, kerr.UnsupportedVersion) {
 		return time.Time{}, nil
 	}
@@ -151,8 +154,10 @@ func (t *Topics) Newest(ctx context.Context, topic string) (time.Time, error) {
 		return time.Time{}, err
 	}
 	newest := int64(0)
-	for _, o := range offsets[topic] {
-		newest = max(newest, o.Timestamp)
+	for _, partitions := range offsets {
+		for _, o := range partitions {
+			newest = max(newest, o.Timestamp)
+		}
 	}
 	if newest == 0 {
 		return time.Time{}, nil

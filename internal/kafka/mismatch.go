@@ -45,6 +45,7 @@ func (c TopicConfig) Compare(topic string, have TopicState) []Mismatch {
 		c.compareReplicas(topic, have),
 		compareCleanup(topic, want.configs, have.Configs),
 		c.compareRetention(topic, want.configs, have.Configs),
+		compareSize(topic, have.Configs),
 	)
 	for i := range all {
 		all[i].Topic = topic
@@ -157,6 +158,24 @@ func (c TopicConfig) compareRetention(topic string, want, have map[string]string
 		all = append(all, m)
 	}
 	return all
+}
+
+// BatchBytes is the largest batch of records that our clients send, in bytes: the
+// library's default, which no setting of ours changes. The largest event that ingest
+// takes comes near it.
+const BatchBytes = 1_000_012
+
+func compareSize(topic string, have map[string]string) []Mismatch {
+	text, known := have[messageBytes]
+	most, err := strconv.Atoi(text)
+	if !known || err != nil || most >= BatchBytes {
+		return nil
+	}
+	return []Mismatch{{
+		Setting: messageBytes, Want: fmt.Sprintf("at least %d", BatchBytes), Have: text, Grave: true,
+		Meaning: "events that ingest takes are refused for their size and end in dead-letters, and batches of smaller ones are sent again in parts",
+		Advice:  alter(topic, messageBytes, strconv.Itoa(BatchBytes)) + ", and raise message.max.bytes of the brokers for topics to come",
+	}}
 }
 
 // limit is a bound of Kafka's as a number to compare: -1 is none.

@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -74,6 +77,7 @@ func TestMismatches(t *testing.T) {
 		"more in sync than there is":  {schemas.TopicRawEvents, set(minInSync, "4"), true, []string{"at most 3", "refuse every record"}},
 		"kept too short":              {schemas.DeliverTopic("crm"), set(retentionMs, "3600000"), true, []string{"retention.ms is 3600000, expected 604800000", "deleted earlier", "DELIVER_TOPIC_RETENTION"}},
 		"retries kept too short":      {schemas.RetryTopic(time.Minute), set(retentionMs, "1"), true, []string{"RETRY_TOPIC_RETENTION"}},
+		"too small for a batch":       {schemas.DeliverTopic("crm"), set(messageBytes, "65536"), true, []string{"max.message.bytes is 65536, expected at least 1000012", "dead-letters", "--entity-name deliver.crm --add-config max.message.bytes=1000012"}},
 		"kept longer":                 {schemas.TopicRawEvents, set(retentionMs, "-1"), false, []string{"kept longer", "RAW_EVENTS_RETENTION"}},
 		"dead letters kept too short": {schemas.TopicDeadLetters, set(retentionMs, "1"), true, []string{"DEAD_LETTERS_RETENTION"}},
 		"marks kept too short":        {schemas.TopicRedriven, set(retentionMs, "1"), false, []string{"DEAD_LETTERS_RETENTION"}},
@@ -100,6 +104,15 @@ func TestMismatches(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestBatchBytesIsTheLibrarys: no client of ours sets another.
+func TestBatchBytesIsTheLibrarys(t *testing.T) {
+	t.Parallel()
+	cl := testkit.Brokers(t).Client(t)
+	if got := cl.OptValue(kgo.ProducerBatchMaxBytes); got != int32(BatchBytes) {
+		t.Errorf("the library sends batches of %v bytes, expected %d", got, BatchBytes)
 	}
 }
 

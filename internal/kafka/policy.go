@@ -18,12 +18,14 @@ const (
 
 	// The embedded broker reads its whole log into memory when it starts: about
 	// one gigabyte resident per gigabyte of log after a kill. So there the history
-	// of events is bounded in bytes, which the router, a few milliseconds behind
-	// in the same process, does not notice; and a destination's topic and those
-	// of retries in time alone, because a destination that hangs leaves a backlog
-	// there that must not be cut.
+	// of events is bounded in bytes, and what was delivered is kept for a day. What
+	// the router or the sink has not read is kept beyond that, see package broker:
+	// with a dozen destinations an import outruns the router by more than the bound.
 	embeddedRawBytes         = 128 << 20
 	embeddedBacklogRetention = 24 * time.Hour
+
+	brokersClock = "LogAppendTime"
+	smallIndex   = 1 << 20
 )
 
 // The settings of a topic that matter here, by the names that brokers give them.
@@ -32,12 +34,18 @@ const (
 	retentionMs    = "retention.ms"
 	retentionBytes = "retention.bytes"
 	minInSync      = "min.insync.replicas"
+	timestampType  = "message.timestamp.type"
+	timestampAhead = "message.timestamp.after.max.ms"
+	indexBytes     = "segment.index.bytes"
+	messageBytes   = "max.message.bytes"
 )
 
 // policy is what a topic is created with.
 type policy struct {
 	partitions int
 	configs    map[string]string
+	// optional settings are left out where brokers do not know them.
+	optional map[string]string
 }
 
 // policyOf knows the policy of each topic from its name (the table "Topics" of
@@ -47,6 +55,7 @@ func (c TopicConfig) policyOf(name string) (policy, error) {
 	if !ok {
 		return p, fmt.Errorf("create topic %q: expected one of Anabranch's topics", name)
 	}
+	p.optional = c.optional(name)
 	if c.MinInSync > 0 {
 		p.configs[minInSync] = strconv.Itoa(c.MinInSync)
 	}
@@ -58,21 +67,42 @@ func (c TopicConfig) known(name string) (policy, bool) {
 	_, retry := schemas.RetryDelayOf(name)
 	switch {
 	case name == schemas.TopicRawEvents:
-		return policy{c.Partitions, c.history()}, true
+		return policy{partitions: c.Partitions, configs: c.history()}, true
 	case name == schemas.TopicDeadLetters:
-		return policy{c.Partitions, expire(c.deadLetters())}, true
+		return policy{partitions: c.Partitions, configs: expire(c.deadLetters())}, true
 	case name == schemas.TopicRedriven:
 		// One partition: each transaction of a redrive writes to it.
-		return policy{1, expire(redrivenFactor * c.deadLetters())}, true
+		return policy{partitions: 1, configs: expire(redrivenFactor * c.deadLetters())}, true
 	case name == schemas.TopicWorkspace:
-		return policy{1, c.keepLast()}, true
-	case deliver:
-		return policy{c.DeliverPartitions, expire(c.backlog(c.DeliverRetention))}, true // 0 is for createAll to fill in
+		return policy{partitions: 1, configs: c.keepLast()}, true
+	case deliver: // 0 partitions are for createAll to fill in
+		return policy{partitions: c.DeliverPartitions, configs: expire(c.backlog(c.DeliverRetention))}, true
 	case retry:
-		return policy{c.Partitions, expire(c.backlog(c.RetryRetention))}, true
+		return policy{partitions: c.Partitions, configs: expire(c.backlog(c.RetryRetention))}, true
 	default:
 		return policy{}, false
 	}
+}
+
+// optional are the settings that a topic does without where brokers refuse them.
+//
+// By the brokers' clock no other machine's clock decides how long a record is kept, or
+// whether it is taken at all: Apache Kafka 4 refuses one whose own time is more than
+// an hour ahead. The embedded broker is on the machine of its clients, and does not
+// offer it.
+//
+// Apache Kafka maps two index files of 10 MiB for each partition and touches them at
+// the first append, which is seconds of a broker's time for the first events to a
+// hundred new destinations. With 1 MiB a segment ends after about 350 MB of log.
+func (c TopicConfig) optional(name string) map[string]string {
+	if c.Embedded {
+		return nil
+	}
+	optional := map[string]string{timestampType: brokersClock}
+	if _, retry := schemas.RetryDelayOf(name); retry || isDeliver(name) {
+		optional[indexBytes] = strconv.Itoa(smallIndex)
+	}
+	return optional
 }
 
 // expire keeps records for a time, however many they are: a bound in bytes that is

@@ -16,11 +16,11 @@ type TopicConfig struct {
 	Replication       int           `env:"TOPIC_REPLICATION" envDefault:"-1" desc:"replicas of each topic when it is created; -1: the broker's default"`
 	MinInSync         int           `env:"TOPIC_MIN_INSYNC_REPLICAS" envDefault:"-1" desc:"min.insync.replicas of each topic when it is created: replicas that must have a record before it is acknowledged; -1: the broker's default"`
 	RawRetention      time.Duration `env:"RAW_EVENTS_RETENTION" envDefault:"720h" desc:"how long raw-events keeps an event"`
-	RawBytes          int           `env:"RAW_EVENTS_RETENTION_BYTES" envDefault:"0" desc:"bytes of raw-events to keep per partition; 0: no bound on Kafka, 128 MiB on the embedded broker"`
+	RawBytes          int           `env:"RAW_EVENTS_RETENTION_BYTES" envDefault:"0" desc:"bytes of raw-events to keep per partition; 0: no bound on Kafka, 128 MiB on the embedded broker, which keeps what is not routed beyond that"`
 	// A destination that is down leaves its events in its own topic and in those of
 	// retries: what these do not keep is lost without a dead letter.
-	DeliverRetention     time.Duration `env:"DELIVER_TOPIC_RETENTION" envDefault:"0s" desc:"how long the destinations' topics keep an event that is not delivered yet; 0s: 7 days on Kafka, 1 day on the embedded broker"`
-	RetryRetention       time.Duration `env:"RETRY_TOPIC_RETENTION" envDefault:"0s" desc:"how long the retry topics keep an event that is not delivered yet; 0s: 7 days on Kafka, 1 day on the embedded broker"`
+	DeliverRetention     time.Duration `env:"DELIVER_TOPIC_RETENTION" envDefault:"0s" desc:"how long the destinations' topics keep an event, delivered or not; 0s: 7 days on Kafka, 1 day on the embedded broker, which keeps what is not delivered beyond that"`
+	RetryRetention       time.Duration `env:"RETRY_TOPIC_RETENTION" envDefault:"0s" desc:"how long the retry topics keep an event, delivered or not; 0s: 7 days on Kafka, 1 day on the embedded broker, which keeps what is not delivered beyond that"`
 	DeadLettersRetention time.Duration `env:"DEAD_LETTERS_RETENTION" envDefault:"720h" desc:"how long dead-letters keeps an event; dead-letters-redriven keeps its marks twice as long"`
 	// Embedded is true for the embedded broker, whose compaction is not safe
 	// against a crash: topics that hold state are kept whole there, and their

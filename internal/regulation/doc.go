@@ -14,10 +14,15 @@
 //
 //	regulation, record   what a regulation is, and its records
 //	register, suppressed the state in memory, as the topic says
+//	renewal              the topic read from its start, at first or again
 //	ledger, run          the transactions that change the topic
 //
 // A [Register] is filled by whoever follows the topic, record by record in the
 // topic's order. A [Ledger] writes. It never changes the register: what is in
 // force is what came back from the topic, in the one order that all processes
 // see.
+//
+// What a topic that was deleted and made anew lacks stays in force in memory
+// (TestWhatANewTopicLacksStaysInForce), and a topic that is read again shows nobody a
+// state of its past (TestATopicReadAgain).
 package regulation

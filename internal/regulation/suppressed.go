@@ -77,4 +77,29 @@ func (s *Suppressed) set(hash userHash, suppressed bool) {
 	s.count.Add(int64(len(shard.users) - before))
 }
 
+// add puts in all users of a set that nobody else uses, and returns how many were in
+// before that are not in that one.
+func (s *Suppressed) add(next *Suppressed) (missing int) {
+	for i := range s.shards {
+		missing += s.shards[i].lacking(&next.shards[i])
+		for hash := range next.shards[i].users {
+			s.set(hash, true)
+		}
+	}
+	return missing
+}
+
+// lacking returns how many users the other shard lacks.
+func (s *shard) lacking(other *shard) int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	n := 0
+	for hash := range s.users {
+		if _, ok := other.users[hash]; !ok {
+			n++
+		}
+	}
+	return n
+}
+
 func (s *Suppressed) shard(hash userHash) *shard { return &s.shards[int(hash[0])%len(s.shards)] }

@@ -87,13 +87,27 @@ func (r *Report) adviseDestination(d *Destination, window time.Duration, add fun
 		add(d.ID, d.waiting()+" of a destination that is switched off", "they go to dead-letters as destination_disabled; switch it on, then redrive them")
 	case d.Retrying.Events > 0:
 		add(d.ID, d.waiting()+", "+d.failing(r.At), d.remedy(window))
-	case r.age(d.Undelivered) > slow:
+	case len(d.Busy) == 0 && r.age(d.Undelivered) > slow:
 		add(d.ID, fmt.Sprintf("%s, the oldest for %s, and none has failed", d.waiting(), terminal.Brief(r.age(d.Undelivered))),
 			"more calls come than are delivered: make the endpoint answer faster, raise WEBHOOK_SINK_MAX_IN_FLIGHT, or start more sinks")
 	}
+	d.adviseBusy(add)
 	if d.Deleted > 0 {
 		add(d.ID, fmt.Sprintf("retention deleted up to %s events before they were delivered", terminal.Count(d.Deleted)),
 			"they are lost to this destination; raise retention.ms of "+schemas.DeliverTopic(d.ID))
+	}
+}
+
+// adviseBusy names the partitions on which users hold up their own events: more slots
+// or more sinks would not make them any faster.
+func (d *Destination) adviseBusy(add func(about, problem, do string)) {
+	for _, b := range d.Busy {
+		users := "1 user wait"
+		if b.Keys > 1 {
+			users = fmt.Sprintf("%d users wait", b.Keys)
+		}
+		add(d.ID, fmt.Sprintf("%s of %s for one another on %s[%d]", Backlog{Events: b.Events, Bound: Exact}.events(), users, schemas.DeliverTopic(d.ID), b.Partition),
+			"one key has more events than its receiver takes one at a time, and nobody else waits for them: make the endpoint answer faster, or give what is no single user, such as a service account, more than one id")
 	}
 }
 

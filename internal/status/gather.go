@@ -24,7 +24,10 @@ type Settings struct {
 	Router, Sink string
 	// Finished reads the metadata of the sink's commits: which records are done with
 	// beyond a committed offset. Nil: none is known to be.
-	Finished func(committed int64, metadata string) func(offset int64, leaderEpoch int32) bool
+	Finished func(committed int64, metadata string) func(*kgo.Record) bool
+	// Busy reads there, too, how many keys are set aside since each has more events than
+	// its receiver takes one at a time, and about how many wait. Nil: none is known.
+	Busy func(committed int64, metadata string) (keys int, events int64)
 	// DeadSince is how far back dead letters are counted.
 	DeadSince time.Duration
 	// Window is how long an event is retried.
@@ -133,7 +136,7 @@ func (l *look) spans(ctx context.Context) ([]*span, error) {
 
 // finished returns what the sink has done beyond its commits.
 func (l *look) finished() func(*kgo.Record) bool {
-	beyond := make(map[place]func(int64, int32) bool)
+	beyond := make(map[place]func(*kgo.Record) bool)
 	for topic, partitions := range l.sink {
 		for partition, p := range partitions {
 			if l.Finished != nil && p.Metadata != "" {
@@ -143,6 +146,6 @@ func (l *look) finished() func(*kgo.Record) bool {
 	}
 	return func(r *kgo.Record) bool {
 		contains := beyond[place{r.Topic, r.Partition}]
-		return contains != nil && contains(r.Offset, r.LeaderEpoch)
+		return contains != nil && contains(r)
 	}
 }

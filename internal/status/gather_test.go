@@ -176,7 +176,7 @@ func TestADestinationThatIsDown(t *testing.T) {
 		ID: "crm", State: Enabled, Withheld: 1, FailingSince: new(began.Add(-time.Hour)),
 		Undelivered: Backlog{1, Exact, new(began.Add(-time.Minute))}, Retrying: Backlog{2, Exact, new(began.Add(-2 * time.Hour))},
 		Failures:  []Failure{{Reason: schemas.ReasonStatus5xx, Detail: "endpoint 1 of 2: endpoint answered 503", Events: 2}},
-		Endpoints: []Endpoint{{URL: "http://crm.test/hook", Events: 2}},
+		Endpoints: []Endpoint{{URL: "http://crm.test/hook", Events: 2}}, Busy: []BusyPartition{},
 	}
 	if diff := cmp.Diff(want, crm, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".due" }, cmp.Ignore())); diff != "" {
 		t.Errorf("crm (-want +got):\n%s", diff)
@@ -215,11 +215,11 @@ func TestWhatTheSinkHasFinishedDoesNotWait(t *testing.T) {
 	topic := schemas.DeliverTopic("crm")
 	b.write(record(topic, 0, schemas.Headers{}), record(topic, 0, schemas.Headers{}), record(topic, 0, schemas.Headers{}), record(topic, 0, schemas.Headers{}))
 	b.commit(topic, 1, "done: 2")
-	b.set.Finished = func(committed int64, metadata string) func(int64, int32) bool {
+	b.set.Finished = func(committed int64, metadata string) func(*kgo.Record) bool {
 		if committed != 1 || metadata != "done: 2" {
 			t.Errorf("asked about %q at %d", metadata, committed)
 		}
-		return func(offset int64, epoch int32) bool { return offset == 2 && epoch >= 0 }
+		return func(r *kgo.Record) bool { return r.Offset == 2 && r.LeaderEpoch >= 0 }
 	}
 	if got := b.report(ample()).destination(t, "crm").Undelivered; got.Events != 2 || got.Bound != Exact {
 		t.Errorf("undelivered %+v, want the records 1 and 3", got)
@@ -227,6 +227,35 @@ func TestWhatTheSinkHasFinishedDoesNotWait(t *testing.T) {
 	b.commit(topic, 4, "")
 	if got := b.report(ample()).destination(t, "crm").Undelivered; got.Events != 0 || got.Oldest != nil {
 		t.Errorf("undelivered %+v, want none", got)
+	}
+}
+
+// What one user has beyond what its receiver takes one at a time holds back the
+// commit of its partition, and its metadata say so.
+func TestBusyUsersAreNamedByPartition(t *testing.T) {
+	t.Parallel()
+	b := newBasin(t, destination("crm", "http://crm.test/"))
+	topic := schemas.DeliverTopic("crm")
+	b.write(record(topic, 0, schemas.Headers{}), record(topic, 0, schemas.Headers{}))
+	b.commit(topic, 1, "busy")
+	b.set.Busy = func(committed int64, metadata string) (int, int64) {
+		if committed != 1 || metadata != "busy" {
+			t.Errorf("asked about %q at %d", metadata, committed)
+		}
+		return 1, 1204
+	}
+	r := b.report(ample())
+	if got := r.destination(t, "crm").Busy; len(got) != 1 || got[0] != (BusyPartition{Partition: 0, Keys: 1, Events: 1204}) {
+		t.Errorf("busy partitions %+v", got)
+	}
+	for _, part := range []string{"1,204 events of 1 user wait for one another on deliver.crm[0]", "one at a time"} {
+		if got := r.advice("crm"); !strings.Contains(got, part) {
+			t.Errorf("advice %q, want %q in it", got, part)
+		}
+	}
+	b.commit(topic, 2, "")
+	if got := b.report(ample()).destination(t, "crm").Busy; got == nil || len(got) != 0 {
+		t.Errorf("busy partitions %+v, want none", got)
 	}
 }
 

@@ -72,6 +72,17 @@ type Destination struct {
 	Failures     []Failure  `json:"failures"`     // what those failed of, the most frequent first
 	Endpoints    []Endpoint `json:"endpoints"`    // those to which retries are to go
 	Deleted      int64      `json:"deleted"`      // offsets that retention deleted before they were delivered
+	// Busy are the partitions of its topic on which users have more events than the
+	// receiver takes one at a time, ascending.
+	Busy []BusyPartition `json:"busy"`
+}
+
+// BusyPartition is one on which events of some users wait for one another, and for
+// nobody else.
+type BusyPartition struct {
+	Partition int32 `json:"partition"`
+	Keys      int   `json:"keys"`   // users, as the events name them
+	Events    int64 `json:"events"` // of theirs, about
 }
 
 // State is what the workspace says of a destination.

@@ -132,10 +132,26 @@ func (l *look) destinations(t *tally, left map[string]int64) []Destination {
 			Undelivered:  counted(d.undelivered, left[schemas.DeliverTopic(id)]),
 			Retrying:     Backlog{Events: d.retrying.events, Bound: retryBound, Oldest: instant(d.retrying.oldest)},
 			FailingSince: instant(d.failingSince), Deleted: deleted(l.sink[schemas.DeliverTopic(id)]),
+			Busy: l.busy(l.sink[schemas.DeliverTopic(id)]),
 		}
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// busy are the partitions of a topic on which users hold up their own events.
+func (l *look) busy(partitions map[int32]kafka.Progress) []BusyPartition {
+	all := []BusyPartition{} // never null
+	for _, num := range slices.Sorted(maps.Keys(partitions)) {
+		p := partitions[num]
+		if l.Busy == nil || p.Metadata == "" {
+			continue
+		}
+		if keys, events := l.Busy(p.Committed, p.Metadata); keys > 0 {
+			all = append(all, BusyPartition{Partition: num, Keys: keys, Events: events})
+		}
+	}
+	return all
 }
 
 // deleted is how many offsets retention took from a topic before its group had

@@ -107,6 +107,7 @@ func parseOptions(args []string) (options, error) {
 	flags.Uint64Var(&o.bench.Seed, "seed", uint64(time.Now().UnixNano())%1_000_000, "of the fault plan")
 	flags.StringVar(&o.bench.Brokers, "brokers", os.Getenv("KAFKA_BROKERS"), "brokers to use instead of an embedded one; they must be the bench's alone")
 	flags.StringVar(&o.bench.BrokerPID, "broker-pid", "", "file with the process id of that broker, for rows that hold it up")
+	flags.StringVar(&o.bench.BrokerStart, "broker-start", "", "shell command that starts that broker again, for rows that kill it")
 	flags.StringVar(&o.bench.Old, "old", "", "binary of the version before, for rows about upgrades")
 	flags.StringVar(&o.bench.SDKs, "sdks", "", `cache into which "make sdk-test" has installed SDKs, for rows that use them`)
 	flags.StringVar(&o.markdown, "markdown", "", "file to append the table to")

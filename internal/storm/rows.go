@@ -22,6 +22,7 @@ func rows() []lab.Row {
 		{Name: "roll-sink", About: "rolling restarts of three sinks with retries in flight: nothing lost, nothing doubled", Short: true, Run: stagefaults.RollSink},
 		{Name: "join-leave", About: "twelve sinks joining and leaving: nothing lost, nothing doubled", Run: stagefaults.JoinLeave},
 		{Name: "broker-stop", About: "the broker says nothing for some seconds: nothing lost", Holds: true, Run: stagefaults.BrokerStop},
+		{Name: "broker-kill", About: "kill -9 of the broker in cycles, under calls: nothing lost, and no partition stands still afterwards", Kills: true, Run: stagefaults.BrokerKill},
 		{Name: "kill-intake", About: "kill -9 of ingest, router or both under a client that sends again: what it was told is accepted arrives, in order", Short: true, Run: clientfaults.KillIntake},
 		{Name: "brokers-away", About: "brokers silent or killed under calls: 503 in time, accepted again in time, memory bounded", Holds: true, Run: clientfaults.BrokersAway},
 		{Name: "hostile-clients", About: "slow and malicious clients: others keep their latency, memory is bounded", Run: clientfaults.HostileClients},

@@ -1,6 +1,8 @@
 package testkit
 
 import (
+	"context"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -72,6 +74,11 @@ func (c *Cluster) Options() []kgo.Opt {
 		opts = append(opts, kgo.Dialer(c.network.DialContext))
 	}
 	return opts
+}
+
+// Dial connects to a cluster in virtual time, for tests that put something between.
+func (c *Cluster) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	return c.network.DialContext(ctx, network, addr)
 }
 
 // Client returns a client that is closed when the test ends.

@@ -49,7 +49,7 @@ fetch_modules() {
   (cd "$root" && GOCACHE=$state/compiled CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o /dev/null ./cmd/anabranch)
 }
 
-fetch_broker() { [ -d "$root/.kafka/jars" ] || "$here/../kafka/kafka.sh" with true; }
+fetch_broker() { "$here/../kafka/kafka.sh" jars >/dev/null; }
 
 # The groups that containers were in outlive the engine's namespaces.
 remove_groups() {

@@ -20,5 +20,7 @@ tar -c -C "$here/standins/golang" Dockerfile \
   -C "$state/modules/cache" download -C "$state" compiled |
   docker build --quiet -t "$golang" -
 
-tar -c -C "$here/standins/redpanda" Dockerfile rpk -C "$here/../kafka" log4j2.properties -C "$root/.kafka" jars |
+jars=$("$here/../kafka/kafka.sh" jars)
+tar -c -C "$here/standins/redpanda" Dockerfile rpk -C "$here/../kafka" log4j2.properties \
+  --transform "s,^$(basename "$jars"),jars," -C "$(dirname "$jars")" "$(basename "$jars")" |
   docker build --quiet -t "$redpanda" -

@@ -7,9 +7,13 @@
 #   kafka.sh clean        stops it and deletes its data
 #   kafka.sh with CMD...  runs CMD with KAFKA_BROKERS set, starting the broker if
 #                         need be and then stopping it afterwards
+#   kafka.sh jars         fetches its jars, once, and prints the directory of them
 #
 # KAFKA_PORT (19092) moves it; the port after it is the controller's. Each port
 # has data of its own, so that several brokers can run side by side.
+#
+# KAFKA_VERSION (the one in pom.xml) is any release of Apache Kafka from 4.0 on. Data
+# that one version has written is not opened by another.
 #
 # KAFKA_SECURITY=DIR makes it a secured one that allows nothing but what an ACL
 # says. DIR holds ca.pem and, signed by that, broker.pem (key and certificate of
@@ -21,9 +25,10 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 state=$(cd "$here/../.." && pwd)/.kafka
 port=${KAFKA_PORT:-19092}
+version=${KAFKA_VERSION:-$(sed -n 's|.*<kafka.version>\(.*\)</kafka.version>.*|\1|p' "$here/pom.xml")}
 security=${KAFKA_SECURITY:-}
 node=$state/$port${security:+-secured}
-jars=$state/jars
+jars=$state/jars-$version
 
 say() { printf '%s\n' "kafka: $*" >&2; }
 die() { say "$@"; exit 1; }
@@ -43,9 +48,10 @@ check_java() {
 fetch_jars() {
   [ ! -d "$jars" ] || [ "$here/pom.xml" -nt "$jars" ] || return 0
   require mvn "install Apache Maven (Debian: maven); it fetches the broker's jars once"
-  say "fetching the jars"
+  say "fetching the jars of version $version"
+  mkdir -p "$state"
   rm -rf "$jars" "$jars.part"
-  mvn --quiet --batch-mode -Dstyle.color=never --file "$here/pom.xml" dependency:copy-dependencies \
+  mvn --quiet --batch-mode -Dstyle.color=never --file "$here/pom.xml" dependency:copy-dependencies -Dkafka.version="$version" \
     -DincludeScope=runtime -DoutputDirectory="$jars.part" >&2
   mv "$jars.part" "$jars"
   touch "$jars"
@@ -74,6 +80,10 @@ offsets.topic.num.partitions=4
 transaction.state.log.num.partitions=4
 # Tests delete topics by the hundred; their files need not stay for a minute.
 log.segment.delete.delay.ms=1000
+# Each partition maps two index files of this size, and the first touch of one may
+# have the kernel read ahead over most of it: at the default of 10 MiB the first
+# events to some dozens of new partitions wait for seconds.
+log.index.size.max.bytes=65536
 EOF
 }
 
@@ -128,10 +138,20 @@ launch() {
   set +m
 }
 
+# A later version upgrades what it finds, and is then none that began as itself; an
+# earlier one can't read it.
+check_data() {
+  local found=$version
+  [ ! -f "$node/version" ] || found=$(cat "$node/version")
+  [ "$found" = "$version" ] || die "the data of port $port is of version $found: KAFKA_PORT moves the broker, \"kafka.sh clean\" deletes the data"
+}
+
 await() {
   local deadline=$((SECONDS + 60))
   until up; do
-    running || { tail -n 20 "$node/log" >&2; die "the broker ended while starting"; }
+    # By its number alone: until the shell's copy of itself has become Java, its
+    # command line is the shell's.
+    kill -0 "$(cat "$node/pid")" 2>/dev/null || { tail -n 20 "$node/log" >&2; die "the broker ended while starting"; }
     [ "$SECONDS" -lt "$deadline" ] || die "not up after 60 s; see $node/log"
     sleep 0.1
   done
@@ -142,12 +162,14 @@ start() {
     check_java
     port_taken "$port" && die "port $port is taken: KAFKA_PORT moves the broker"
     port_taken $((port + 1)) && die "port $((port + 1)), the controller's, is taken: KAFKA_PORT moves both"
+    check_data
     mkdir -p "$node"
     fetch_jars
+    echo "$version" >"$node/version"
     launch
   fi
   await
-  say "listening on 127.0.0.1:$port, log in $node/log"
+  say "version $version listens on 127.0.0.1:$port, log in $node/log"
 }
 
 stop() {
@@ -155,7 +177,7 @@ stop() {
   local pid deadline=$((SECONDS + 20))
   pid=$(cat "$node/pid")
   kill "$pid"
-  while kill -0 "$pid" 2>/dev/null; do
+  while running; do
     [ "$SECONDS" -lt "$deadline" ] || { say "it does not end by itself: killed"; kill -9 "$pid"; }
     sleep 0.1
   done
@@ -174,6 +196,10 @@ stop) stop ;;
 clean)
   stop
   rm -rf "$node"
+  ;;
+jars)
+  fetch_jars
+  echo "$jars"
   ;;
 with)
   shift

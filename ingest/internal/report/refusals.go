@@ -95,7 +95,7 @@ func (l *lines) admit(now time.Time) (suppressed int, ok bool) {
 func hintFor(o *Outcome) string {
 	switch o.Status() {
 	case http.StatusServiceUnavailable:
-		return "the client sends the request again; the error says what is missing: brokers that answer (KAFKA_BROKERS and their logs), or memory for what comes in"
+		return "the client sends the request again; the error says what is missing: brokers that answer (KAFKA_BROKERS and their logs), memory for what comes in, or a router that keeps up"
 	case http.StatusTooManyRequests:
 		return hintForTooMany(o)
 	case http.StatusUnauthorized:

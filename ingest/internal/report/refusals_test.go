@@ -45,7 +45,7 @@ func TestRefusalLines(t *testing.T) {
 		},
 		"not stored": {
 			Outcome{Problem: answer.Of(errors.New("no leader")), Accepted: 2, Source: "s"},
-			`level=WARN msg="request refused" status=503 source=s events=2 rejected=0 peer=192.0.2.7 hint="the client sends the request again; the error says what is missing: brokers that answer (KAFKA_BROKERS and their logs), or memory for what comes in" code=unavailable problem="the request was not stored: send it again" error="no leader"` + "\n",
+			`level=WARN msg="request refused" status=503 source=s events=2 rejected=0 peer=192.0.2.7 hint="the client sends the request again; the error says what is missing: brokers that answer (KAFKA_BROKERS and their logs), memory for what comes in, or a router that keeps up" code=unavailable problem="the request was not stored: send it again" error="no leader"` + "\n",
 		},
 		"a batch that is too large": {
 			Outcome{Problem: answer.TooLong(schemas.MaxBatchBytes, true), Source: "s"},

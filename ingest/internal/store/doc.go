@@ -5,7 +5,8 @@
 //   - batch.go: the calls of a request as records;
 //   - store.go, wait.go: all records of a batch are handed to the client and
 //     waited for together;
-//   - room.go: how much may wait for the brokers at a time;
+//   - room.go: how much may wait for the brokers at a time. How much may be on the
+//     topic is not known here, whoever knows is handed in;
 //   - probe.go, link.go: whether the brokers answer, so that a request need not
 //     wait to find out, and a new client when they have lost a topic.
 //

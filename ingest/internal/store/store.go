@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync/atomic"
@@ -18,15 +19,17 @@ import (
 var (
 	errNoBrokers = errors.New("the brokers do not answer")
 	errNoRoom    = errors.New("too many records wait for the brokers")
+	errFull      = errors.New("the broker takes no more events for now")
 	errDeadline  = errors.New("the brokers have not acknowledged in time")
 )
 
-// Options are what a Store is made with. All of them are needed but Kafka.
+// Options are what a Store is made with. All of them are needed but Kafka and Full.
 type Options struct {
 	Logger  *slog.Logger
 	Latency prometheus.Observer // seconds of each Put that got as far as the client
 	Kafka   []kgo.Opt           // what every client of the process shares
 	Topics  *kafka.Topics       // creates the topics should they be missing
+	Full    func() error        // why raw-events may not grow for now; nil: it may at any time
 
 	Timeout    time.Duration // of a Put
 	Linger     time.Duration // how long a record waits for others to travel with it
@@ -40,6 +43,7 @@ type Store struct {
 	log     *slog.Logger
 	client  *kafka.Replaceable
 	topics  *kafka.Topics
+	full    func() error
 	room    room
 	link    *link
 	timeout time.Duration
@@ -53,6 +57,7 @@ func New(opts Options) (*Store, error) {
 	s := &Store{
 		log:     opts.Logger,
 		topics:  opts.Topics,
+		full:    opts.Full,
 		room:    room{records: opts.MaxRecords, bytes: opts.MaxBytes},
 		link:    newLink(),
 		timeout: opts.Timeout,
@@ -85,11 +90,23 @@ func producerOptions(opts *Options) []kgo.Opt {
 	}
 }
 
-// Ready returns nil while the brokers answer and the topics exist: a batch put now
-// is taken. Otherwise it says what is missing, at once.
+// Ready returns nil while the brokers answer and the topics exist. Otherwise it
+// says what is missing, at once.
 func (s *Store) Ready() error {
 	_, err := s.link.open()
 	return err
+}
+
+// Takes returns nil while the store is ready and raw-events may grow: a batch put
+// now is taken, if there is room for it. Otherwise it says why not, at once.
+func (s *Store) Takes() error {
+	if err := s.Ready(); err != nil || s.full == nil {
+		return err
+	}
+	if err := s.full(); err != nil {
+		return fmt.Errorf("%w: %w", errFull, err)
+	}
+	return nil
 }
 
 // Put returns nil when every record of b, one at least, is acknowledged by all

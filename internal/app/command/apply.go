@@ -37,21 +37,34 @@ func Apply(ctx context.Context, proc settings.Process, file string, dryRun bool)
 		return err
 	}
 	defer c.close()
-	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
-	defer cancel()
-	applier := console.Applier{Out: proc.Out, Kafka: c.opts, Ensure: everyTopic(c.topics.Ensure, proc.Config.Sink.RetryDelays), Await: c.await}
-	return applier.Apply(ctx, file, dryRun)
+	return c.apply(ctx, proc, file, dryRun)
 }
 
-// everyTopic adds all topics of fixed name and those of retries to what is ensured:
-// stages create them too, where brokers allow them to, and need not be allowed to
-// where somebody has applied a workspace.
-func everyTopic(ensure func(context.Context, ...string) error, delays []time.Duration) func(context.Context, ...string) error {
-	return func(ctx context.Context, topics ...string) error {
-		topics = append(slices.Clone(topics), schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicRedriven, schemas.TopicWorkspace)
-		for _, delay := range delays {
-			topics = append(topics, schemas.RetryTopic(delay))
-		}
-		return ensure(ctx, topics...)
+func (c *connection) apply(ctx context.Context, proc settings.Process, file string, dryRun bool) error {
+	// Thousands of topics take minutes, so what is bounded is the time in which nothing
+	// is heard of them.
+	ctx, heard := whileHeard(ctx, commandTimeout)
+	defer heard.stop()
+	applier := console.Applier{
+		Out: proc.Out, Terminal: proc.Color, Embedded: proc.Config.Embedded(), Kafka: c.opts, Await: c.await,
+		Ensure: func(ctx context.Context, progress func(done, total int), topics ...string) error {
+			defer heard.again()
+			return c.topics.EnsureInSteps(ctx, func(done, total int) {
+				heard.again()
+				progress(done, total)
+			}, withFixed(topics, proc.Config.Sink.RetryDelays)...)
+		},
 	}
+	return heard.explain(ctx, applier.Apply(ctx, file, dryRun))
+}
+
+// withFixed adds all topics of fixed name and those of retries to those that are
+// needed: stages create them too, where brokers allow them to, and need not be allowed
+// to where somebody has applied a workspace.
+func withFixed(topics []string, delays []time.Duration) []string {
+	topics = append(slices.Clone(topics), schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicRedriven, schemas.TopicWorkspace)
+	for _, delay := range delays {
+		topics = append(topics, schemas.RetryTopic(delay))
+	}
+	return topics
 }

@@ -58,7 +58,7 @@ func gatherStatus(ctx context.Context, proc settings.Process, since time.Duratio
 	}
 	report, err := status.Gather(ctx, status.Settings{
 		Kafka: c.opts, Topics: c.topics, Brokers: proc.Config.Brokers().Brokers, Workspace: state.Snapshot,
-		Router: router.Group, Sink: webhooksink.Group, Finished: webhooksink.Finished,
+		Router: router.Group, Sink: webhooksink.Group, Finished: webhooksink.Finished, Busy: webhooksink.BusyKeys,
 		DeadSince: since, Window: proc.Config.Sink.RetryWindow,
 	})
 	if errors.Is(err, context.DeadlineExceeded) {

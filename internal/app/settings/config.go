@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"strconv"
@@ -23,6 +24,7 @@ type Config struct {
 
 	DataDir       string `env:"DATA_DIR" envDefault:"./anabranch-data" desc:"directory of the embedded broker's log"`
 	BrokerAddr    string `env:"BROKER_ADDR" envDefault:"127.0.0.1:9092" desc:"listen address of the embedded broker; any Kafka tool may connect"`
+	MaxUnrouted   int    `env:"BROKER_MAX_UNROUTED_BYTES" envDefault:"1073741824" desc:"bytes of raw-events on the embedded broker that may wait for the router, which are never deleted; at more, calls are answered 503 until it has caught up"`
 	InstanceID    string `env:"INSTANCE_ID" desc:"name of this process among those that run the same stage, the same after a restart; empty: the host name"`
 	Returns       string `env:"INSTANCE_RETURNS" desc:"true: an orderly stop keeps this process's partitions for its return within 8s, so that a restart disturbs nobody; false: the others take them over at once; empty: true where INSTANCE_ID is set"`
 	WorkspaceFile string `env:"WORKSPACE_FILE" desc:"run: YAML file applied at start and whenever it changes; empty: the example workspace, unless another was applied"`
@@ -84,6 +86,7 @@ func (c *Config) validate() error {
 		bearerToken("ADMIN_TOKEN", c.AdminToken),
 		address("RECEIVER_ADDR", c.ReceiverAddr),
 		address("BROKER_ADDR", c.BrokerAddr),
+		within("BROKER_MAX_UNROUTED_BYTES", c.MaxUnrouted, leastUnrouted, math.MaxInt),
 		within("METRICS_MAX_DESTINATIONS", c.MetricsDestinations, 1, 100_000),
 		c.Ingest.Validate(),
 		c.Router.Validate(),
@@ -91,6 +94,9 @@ func (c *Config) validate() error {
 		c.Trace.Validate(),
 	)
 }
+
+// leastUnrouted is more than one request: with less there would be no way in.
+const leastUnrouted = 16 << 20
 
 func yesOrNo(variable, value string) error {
 	if value != "true" && value != "false" {

@@ -37,6 +37,8 @@ func (r Rule) without() string {
 		return "topics have to be there"
 	case r.Operation == kmsg.ACLOperationDescribeConfigs:
 		return "that is left out"
+	case r.Name == bookmark:
+		return "it goes on until the offsets are lost"
 	default:
 		return "it can't work"
 	}

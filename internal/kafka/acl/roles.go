@@ -24,6 +24,7 @@ const (
 	retry   = "webhook-retry."
 
 	routerGroup = "anabranch-router"
+	bookmark    = routerGroup + "-bookmark"
 	sinkGroup   = "anabranch-webhook-sink"
 	groups      = "anabranch-"
 )
@@ -43,6 +44,7 @@ func Roles() []Role {
 			topic("", deliver, "writes events for destinations", write, create, describeConfigs),
 			topic(schemas.TopicDeadLetters, "", "stores what it can't route", write, create, describeConfigs),
 			group(routerGroup, "is a member of its group", read),
+			group(bookmark, "keeps a copy of its offsets that brokers don't forget", read),
 			transactions("anabranch-router-", "routes exactly once"),
 		)},
 		{"webhook-sink", "delivers events", slices.Concat(

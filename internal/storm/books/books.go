@@ -224,6 +224,22 @@ func (b *Books) Latencies(span Span, now time.Time, pick func(producer string) b
 	return all
 }
 
+// Open counts the events promised that were made within the span and are neither
+// accepted nor in dead-letters.
+func (b *Books) Open(span Span) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := 0
+	for _, a := range b.accounts {
+		for i := range a.events {
+			if e := &a.events[i]; span.Holds(e.at) {
+				n += e.open()
+			}
+		}
+	}
+	return n
+}
+
 // Accepted counts the events that were accepted for the first time within the
 // span.
 func (b *Books) Accepted(span Span, pick func(producer string) bool) int {

@@ -170,6 +170,21 @@ func TestAcceptedCountsFirstAcceptancesWithinTheSpan(t *testing.T) {
 	}
 }
 
+func TestOpenIsWhatWasPromisedWithinTheSpan(t *testing.T) {
+	b := New("r")
+	for i := range 4 {
+		b.Promised(stamp("p", 0, i))
+	}
+	b.Arrived(stamp("p", 0, 1), epoch, yes)
+	if got := b.Open(Span{To: epoch.Add(3 * time.Second)}); got != 2 {
+		t.Errorf("%d open of three, of which one has arrived", got)
+	}
+	b.Dead(stamp("p", 0, 0))
+	if got := b.Open(Span{To: epoch.Add(3 * time.Second)}); got != 1 {
+		t.Errorf("%d open of three, of which one has arrived and one is dead", got)
+	}
+}
+
 func TestOffered(t *testing.T) {
 	t.Parallel()
 	b := New("run")

@@ -18,8 +18,11 @@ type Bench struct {
 	Seed      uint64 // of the fault plan
 	Brokers   string // addresses of brokers that somebody else started; empty: one of our own for each row
 	BrokerPID string // path of a file with the process id of those; empty when they can't be held up
-	Old       string // path of a binary of the version before; empty: none
-	SDKs      string // path of the cache in which "make sdk-test" installs SDKs; empty: without them
+	// BrokerStart is a shell command that starts those again after a kill; empty when
+	// they can't be killed.
+	BrokerStart string
+	Old         string // path of a binary of the version before; empty: none
+	SDKs        string // path of the cache in which "make sdk-test" installs SDKs; empty: without them
 }
 
 // Row is one kind of fault and what the product promises about it.
@@ -29,6 +32,7 @@ type Row struct {
 	Embedded    bool // is about the embedded broker alone
 	Kafka       bool // is about what a real Kafka does
 	Holds       bool // holds the broker up
+	Kills       bool // kills the broker and starts it again
 	Upgrade     bool // takes a binary of the version before
 	Run         func(context.Context, *Lab) (*report.Result, error)
 }
@@ -42,6 +46,8 @@ func (b *Bench) Missing(r Row) string {
 		return "a real Kafka"
 	case r.Holds && b.foreign() && b.BrokerPID == "":
 		return "-broker-pid"
+	case r.Kills && b.foreign() && (b.BrokerPID == "" || b.BrokerStart == ""):
+		return "-broker-pid and -broker-start"
 	case r.Upgrade && b.Old == "":
 		return "-old"
 	default:

@@ -61,26 +61,33 @@ type Holder interface {
 	CPU() (time.Duration, error)
 }
 
+// A Mortal is a broker that can be killed and started again on the data that it
+// left behind.
+type Mortal interface {
+	Kill() error
+	Start() error
+}
+
 // foreignBroker is a broker that somebody else started, known by its process id.
-type foreignBroker int
+type foreignBroker struct{ pid int }
 
 func findForeign(pidFile string) (foreignBroker, error) {
 	text, err := os.ReadFile(pidFile) //nolint:gosec // the path is the user's
 	if err != nil {
-		return 0, fmt.Errorf("-broker-pid: %w", err)
+		return foreignBroker{}, fmt.Errorf("-broker-pid: %w", err)
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil || pid <= 1 {
-		return 0, fmt.Errorf("-broker-pid: expected a process id in %s, found %q", pidFile, text)
+		return foreignBroker{}, fmt.Errorf("-broker-pid: expected a process id in %s, found %q", pidFile, text)
 	}
-	return foreignBroker(pid), nil
+	return foreignBroker{pid}, nil
 }
 
 // CPU implements Holder.
-func (f foreignBroker) CPU() (time.Duration, error) { return child.CPU(int(f)) }
+func (f foreignBroker) CPU() (time.Duration, error) { return child.CPU(f.pid) }
 
 // Hold implements Holder.
-func (f foreignBroker) Hold() error { return syscall.Kill(int(f), syscall.SIGSTOP) }
+func (f foreignBroker) Hold() error { return syscall.Kill(f.pid, syscall.SIGSTOP) }
 
 // Release implements Holder.
-func (f foreignBroker) Release() error { return syscall.Kill(int(f), syscall.SIGCONT) }
+func (f foreignBroker) Release() error { return syscall.Kill(f.pid, syscall.SIGCONT) }

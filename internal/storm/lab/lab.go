@@ -139,9 +139,14 @@ func (l *Lab) findBroker(ctx context.Context) error {
 	if l.bench.BrokerPID == "" {
 		return nil
 	}
-	var err error
-	l.Broker, err = findForeign(l.bench.BrokerPID)
-	return err
+	f, err := findForeign(l.bench.BrokerPID)
+	if err != nil {
+		return err
+	}
+	if l.Broker = f; l.bench.BrokerStart != "" {
+		l.Broker = l.findMortal(f)
+	}
+	return nil
 }
 
 // Destination adds a destination to the workspace, not yet in force, and returns

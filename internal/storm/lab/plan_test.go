@@ -57,15 +57,18 @@ func TestAtWaitsOutThePlan(t *testing.T) {
 
 func TestMissing(t *testing.T) {
 	ours, theirs, held := &Bench{}, &Bench{Brokers: "kafka:9092"}, &Bench{Brokers: "kafka:9092", BrokerPID: "pid"}
+	started := &Bench{Brokers: "kafka:9092", BrokerPID: "pid", BrokerStart: "start"}
 	cases := map[string]struct {
 		bench *Bench
 		row   Row
 		want  string
 	}{
-		"our broker can do all":         {ours, Row{Embedded: true, Holds: true}, ""},
+		"our broker can do all":         {ours, Row{Embedded: true, Holds: true, Kills: true}, ""},
 		"theirs any ordinary row":       {theirs, Row{}, ""},
 		"but it is not embedded":        {theirs, Row{Embedded: true}, "the embedded broker"},
 		"nor to be held up by its name": {theirs, Row{Holds: true}, "-broker-pid"},
+		"nor to be killed for good":     {held, Row{Kills: true}, "-broker-pid and -broker-start"},
+		"but when it can be started":    {started, Row{Kills: true}, ""},
 		"which takes its process's id":  {held, Row{Holds: true}, ""},
 	}
 	for name, c := range cases {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,15 +30,17 @@ type FollowerSettings struct {
 	Registerer prometheus.Registerer
 	Kafka      []kgo.Opt       // what every client of the process shares
 	Live       *workspace.Live // where snapshots are put in force
-	// Regulations takes in what the topic says about single users, each record as
-	// soon as it was read. Nil: this process has no use for it.
-	Regulations Regulations
+	// Regulations takes in what the topic says about single users: what it held at
+	// the start before the follower is ready, and then each record as soon as it was
+	// read. Nil: this process has no use for it.
+	Regulations RenewableRegulations
 }
 
 // Follower is the service that keeps a [Live] as the topic says. Nothing is put
 // in force before the topic was read to the end that it had at the start, and
 // of a transaction nothing before all of it; what is in force stays so while
-// brokers are away.
+// brokers are away, and when the topic is deleted, until another one of its name
+// holds a workspace.
 type Follower struct {
 	set     FollowerSettings
 	log     *slog.Logger
@@ -72,22 +75,43 @@ func (f *Follower) Ready() error {
 // Run follows the topic until ctx ends and then returns nil. A topic that does
 // not exist yet is waited for. The only errors are unusable client options.
 func (f *Follower) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		if err := f.follow(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow reads one topic of the name, until ctx ends or the topic is replaced.
+func (f *Follower) follow(ctx context.Context) error {
 	t, err := newTail(f.set.Kafka)
 	if err != nil {
 		return err
 	}
 	defer t.cl.Close()
-	t.regulations = f.set.Regulations
-	t.stale = true // an empty topic is a state too
+	// At the start an empty topic is a state too. One that takes the place of another
+	// is empty because nobody has applied a workspace to it yet: to put that in force
+	// would refuse every call and deliver nothing.
+	t.stale = !f.ready.Load()
+	finish := f.handOver(t)
+	caughtUp := sync.OnceFunc(func() {
+		finish()
+		if !t.stale {
+			f.log.Warn("the workspace topic holds no workspace, what is in force stays so: put one in force with `anabranch apply -f FILE`")
+		}
+	})
 	if !f.start(ctx, t) {
 		return nil
 	}
 	for ctx.Err() == nil {
-		if t.stale && t.settled() {
+		if t.settled() {
+			caughtUp()
 			f.enforce(t)
-			t.stale = false
 		}
-		f.poll(ctx, t)
+		if f.poll(ctx, t) {
+			return nil
+		}
 	}
 	return nil
 }
@@ -110,11 +134,19 @@ func (f *Follower) start(ctx context.Context, t *tail) bool {
 	}
 }
 
-// poll takes in what there is.
-func (f *Follower) poll(ctx context.Context, t *tail) {
-	if err := t.poll(ctx, f.observe); err != nil {
-		f.complain(ctx, err)
+// poll takes in what there is; true means that the topic was replaced.
+func (f *Follower) poll(ctx context.Context, t *tail) bool {
+	err := t.poll(ctx, f.observe)
+	if err == nil || ctx.Err() != nil {
+		return false
 	}
+	if replaced(err) {
+		f.log.Error("the workspace topic was deleted or has lost records; what is in force stays so until the topic holds a workspace: apply the workspace again",
+			"topic", schemas.TopicWorkspace, "error", err)
+		return true
+	}
+	f.complain(ctx, err)
+	return false
 }
 
 func (f *Follower) observe(err error) {
@@ -139,8 +171,12 @@ func (f *Follower) complain(ctx context.Context, err error) {
 	}
 }
 
-// enforce puts the state that was read in force.
+// enforce puts the state that was read in force, unless it is.
 func (f *Follower) enforce(t *tail) {
+	if !t.stale {
+		return
+	}
+	t.stale = false
 	snapshot := t.Snapshot()
 	f.set.Live.Store(snapshot)
 	f.metrics.sources.Set(float64(len(snapshot.Sources())))

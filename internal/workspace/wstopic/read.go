@@ -38,7 +38,9 @@ func ReadWith(ctx context.Context, opts []kgo.Opt, users Regulations) (State, er
 	if err != nil {
 		return State{}, err
 	}
-	t.regulations = users
+	if users != nil {
+		t.users = users.Apply
+	}
 	defer t.cl.Close()
 	err = t.start(ctx)
 	if err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) {

@@ -20,8 +20,14 @@ import (
 
 // users writes down what it is given.
 type users struct {
-	mu   sync.Mutex
-	keys []string
+	mu      sync.Mutex
+	keys    []string
+	missing int // users that the topic lacks, whenever it is read from its start
+}
+
+// Renew takes records in as Apply does.
+func (u *users) Renew() (apply func(key, value []byte) error, finish func() (users, requests int)) {
+	return u.Apply, func() (int, int) { return u.missing, 0 }
 }
 
 func (u *users) Apply(key, value []byte) error {

@@ -37,15 +37,8 @@ type tail struct {
 	open bool  // the last record of the workspace belongs to a transaction whose end was not seen
 	by   int64 // the producer of that transaction
 
-	regulations Regulations // nil: their records are passed over
-	stale       bool        // a record of the workspace itself came since this was reset
-}
-
-// Regulations takes in the records about single users that share the topic, in
-// its order: deletion requests, and who is suppressed. There may be hundreds of
-// thousands of the latter, so they are no part of a snapshot.
-type Regulations interface {
-	Apply(key, value []byte) error
+	users func(key, value []byte) error // takes in a record about single users; nil: they are passed over
+	stale bool                          // a record of the workspace itself came since this was reset
 }
 
 // aboutUsers tells whether a key is one of a record for [Regulations].
@@ -151,13 +144,13 @@ func (t *tail) take(r *kgo.Record, observe func(error)) {
 	case !aboutUsers(r.Key):
 		t.open, t.by, t.stale = r.Attrs.IsTransactional(), r.ProducerID, true
 		observe(t.Apply(r))
-	case t.regulations != nil:
+	case t.users != nil:
 		observe(t.regulate(r))
 	}
 }
 
 func (t *tail) regulate(r *kgo.Record) error {
-	if err := t.regulations.Apply(r.Key, r.Value); err != nil {
+	if err := t.users(r.Key, r.Value); err != nil {
 		return fmt.Errorf("decode %s[%d]@%d: %w", r.Topic, r.Partition, r.Offset, err)
 	}
 	return nil
@@ -171,6 +164,15 @@ func pollError(fetches kgo.Fetches) error {
 		}
 	}
 	return nil
+}
+
+// replaced reports whether the log that was read is gone: its topic was deleted,
+// whether or not there is another one by now, or the broker has lost its end. The
+// client never adopts a topic with another id, and where brokers know no ids it goes
+// to the end of the new one.
+func replaced(err error) bool {
+	_, lost := errors.AsType[*kgo.ErrDataLoss](err)
+	return lost || errors.Is(err, kerr.UnknownTopicID)
 }
 
 // settled tells whether the table is a state to act on: everything up to the

@@ -109,6 +109,9 @@ func (a *Account) logDead(j *dispatch.Job, f schedule.Fate) {
 // WriteFailed counts a write of a retry record or a dead letter that failed.
 func (a *Account) WriteFailed() { a.writeErrors.Inc() }
 
+// AsideLost counts that retention deleted events of keys that are set aside.
+func (a *Account) AsideLost() { a.asideLost.Inc() }
+
 // Committed counts a commit of offsets, one that err made fail or one that was done.
 func (a *Account) Committed(err error) {
 	result := commitDone

@@ -21,7 +21,7 @@ type Views struct {
 // gathered are the series that are made anew for each scrape, so those of partitions
 // that have left are gone with them.
 type gathered struct {
-	lag, oldest, waiting, oldestRetry, breakers *prometheus.Desc
+	lag, oldest, busyKeys, busyEvents, waiting, oldestRetry, breakers *prometheus.Desc
 }
 
 func newGathered() gathered {
@@ -33,6 +33,10 @@ func newGathered() gathered {
 			"Events on the destination's own topic that are not finished, on the partitions of this process. Of those not fetched yet the markers of the router's transactions are counted too.", "destination"),
 		oldest: desc("oldest_undelivered_seconds",
 			"How long ago ingest took the first event on the destination's own topic that is not finished, on the partitions of this process; 0 when there is none. Events that wait for another attempt are on the retry topics.", "destination"),
+		busyKeys: desc("busy_keys",
+			"Keys (users) set aside for the sake of the others, on the partitions of this process: each has more events than its receiver takes one at a time.", "destination"),
+		busyEvents: desc("busy_key_events",
+			"Events of busy keys that are not finished, about; they are among the lag's.", "destination"),
 		waiting: desc("retries_waiting",
 			"Events on the retry topic of a delay that are not finished, on the partitions of this process.", "delay"),
 		oldestRetry: desc("oldest_retry_seconds",
@@ -44,12 +48,15 @@ func newGathered() gathered {
 
 // backlog is the sum of some partitions'.
 type backlog struct {
-	records int64
-	oldest  time.Time
+	records, busyEvents int64
+	busyKeys            int
+	oldest              time.Time
 }
 
 func (b *backlog) add(other dispatch.Backlog) {
 	b.records += other.Records
+	b.busyKeys += other.AsideKeys
+	b.busyEvents += other.AsideRecords
 	if b.oldest.IsZero() || !other.Oldest.IsZero() && other.Oldest.Before(b.oldest) {
 		b.oldest = other.Oldest
 	}
@@ -91,7 +98,7 @@ func (a *Account) Watch(v Views) { a.views.Store(&v) }
 
 // Describe implements [prometheus.Collector].
 func (a *Account) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{a.lag, a.oldest, a.waiting, a.oldestRetry, a.breakers} {
+	for _, d := range []*prometheus.Desc{a.lag, a.oldest, a.busyKeys, a.busyEvents, a.waiting, a.oldestRetry, a.breakers} {
 		ch <- d
 	}
 }
@@ -111,6 +118,8 @@ func (a *Account) Collect(ch chan<- prometheus.Metric) {
 	for label, b := range firsts {
 		gauge(a.lag, float64(b.records), label)
 		gauge(a.oldest, b.age(now), label)
+		gauge(a.busyKeys, float64(b.busyKeys), label)
+		gauge(a.busyEvents, float64(b.busyEvents), label)
 	}
 	for delay, b := range retries {
 		gauge(a.waiting, float64(b.records), delay)

@@ -14,6 +14,7 @@ type series struct {
 	byReason    map[schemas.Reason]prometheus.Counter // of deadLetters
 	hops        prometheus.Counter
 	writeErrors prometheus.Counter
+	asideLost   prometheus.Counter
 	commits     *prometheus.CounterVec
 	inFlight    prometheus.Gauge
 	queued      prometheus.Gauge
@@ -41,7 +42,7 @@ func newSeries(reg prometheus.Registerer) *series {
 	s := new(series)
 	s.makeCounters()
 	s.makeGauges()
-	reg.MustRegister(s.deliveries, s.attempts, s.deadLetters, s.hops, s.writeErrors, s.commits,
+	reg.MustRegister(s.deliveries, s.attempts, s.deadLetters, s.hops, s.writeErrors, s.asideLost, s.commits,
 		s.inFlight, s.queued, s.latency, s.lateness, s.due, s.leftOut, s.down)
 	s.byReason = make(map[schemas.Reason]prometheus.Counter)
 	for _, reason := range schemas.Reasons() {
@@ -77,6 +78,10 @@ func (s *series) makeCounters() {
 	s.writeErrors = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "anabranch_webhook_sink_write_errors_total",
 		Help: "Failed writes of retry records and dead letters; each is tried again.",
+	})
+	s.asideLost = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "anabranch_webhook_sink_busy_key_losses_total",
+		Help: "Times that retention deleted events of busy keys before their first attempt; the log says which offsets. They are lost to their destination.",
 	})
 	s.commits = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "anabranch_webhook_sink_commits_total",

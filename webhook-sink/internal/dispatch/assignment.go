@@ -12,8 +12,20 @@ func (d *Dispatcher) Assign(added map[string][]int32, before map[Place]offsets.D
 	for topic, nums := range added {
 		for _, num := range nums {
 			at := Place{topic, num}
-			d.parts[at] = newPartition(at, before[at])
+			p := newPartition(at, before[at])
+			d.parts[at] = p
+			d.remember(p)
 		}
+	}
+}
+
+// Identify notes of which topic the records of a partition are. It is called before
+// they are taken.
+func (d *Dispatcher) Identify(at Place, id offsets.TopicID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if p := d.parts[at]; p != nil {
+		p.id = id
 	}
 }
 
@@ -83,10 +95,10 @@ func (d *Dispatcher) close(p *partition) {
 		if j.part != p {
 			return false
 		}
-		q.bytes -= j.size
-		d.gauges.Queued.Sub(float64(j.size))
+		d.discharge(j)
 		return true
 	})
+	d.forgetAside(p)
 	p.queue = nil
 	if q.feeders--; q.feeders == 0 {
 		d.fed--

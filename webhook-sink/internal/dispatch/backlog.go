@@ -12,6 +12,10 @@ type Backlog struct {
 	// Oldest is when the first of them was taken by ingest, or written to its retry
 	// topic. Zero when there is none.
 	Oldest time.Time
+	// AsideKeys are set aside, and AsideRecords are about how many of their events are
+	// not finished; they are among Records.
+	AsideKeys    int
+	AsideRecords int64
 }
 
 // Backlogs returns the backlog of each partition that is ours.
@@ -150,5 +154,13 @@ func (p *partition) backlog() Backlog {
 		// order in which they were taken, so it is no older than the last one read.
 		b.Oldest = time.UnixMilli(max(p.extent.behind.UnixMilli(), p.extent.last))
 	}
+	for _, k := range p.aside.keys {
+		b.AsideKeys++
+		b.AsideRecords += k.unfinished()
+		if taken := time.UnixMilli(k.taken); k.taken > 0 && (b.Oldest.IsZero() || taken.Before(b.Oldest)) {
+			b.Oldest = taken
+		}
+	}
+	b.Records += b.AsideRecords
 	return b
 }

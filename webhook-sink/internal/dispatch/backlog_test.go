@@ -148,7 +148,7 @@ func TestWhatWasFinishedBeforeIsNoBacklog(t *testing.T) {
 			tr.Begin(offset, 0, 0)
 		}
 		for _, offset := range []int64{2, 3, 5} {
-			tr.Finish(offset)
+			tr.Finish(offset, 0)
 		}
 		f.Assign(map[string][]int32{crm.Topic: {0}}, map[Place]offsets.Done{crm: tr.Done()})
 		f.Look(crm, 0, 6)
@@ -231,7 +231,7 @@ func TestTopicsThatFetchesTellNothingOf(t *testing.T) {
 		f.Look(crm, 5, 6)
 		unwatched()
 		for i := int64(6); !f.isPaused(crm.Topic); i++ {
-			f.receivedAgo(0, i, "b")
+			f.receivedAgo(0, i, string([]byte{byte(i)})) // of so many keys that none is set aside
 			f.Read(crm, i+1, 0, i+1)
 		}
 		f.Read(crm, 2000, 0, 2000)

@@ -30,6 +30,7 @@ type Dispatcher struct {
 	flow      Flow
 	gauges    Gauges
 	start     func(*Job)
+	reread    func(*Reread)
 	finished  chan struct{}
 
 	mu       sync.Mutex
@@ -55,6 +56,10 @@ type Options struct {
 	// Start works on a job, and then on each one that Done returns, on a goroutine
 	// of its own. It is called under the dispatcher's mutex.
 	Start func(*Job)
+	// Reread reads a part of a partition once more, on a goroutine of its own, and
+	// hands what it has found to Bring, and so on with each part that Bring returns.
+	// It is called under the dispatcher's mutex.
+	Reread func(*Reread)
 }
 
 // Flow pauses and resumes fetching. Records that the client has buffered for
@@ -83,6 +88,7 @@ func New(o Options) *Dispatcher {
 		flow:      o.Flow,
 		gauges:    o.Gauges,
 		start:     o.Start,
+		reread:    o.Reread,
 		parts:     make(map[Place]*partition),
 		queues:    make(map[string]*queue),
 		share:     1,
@@ -125,7 +131,7 @@ func (d *Dispatcher) Take(at Place, jobs []*Job) {
 	}
 	fresh := jobs[:0]
 	for _, j := range jobs {
-		if p.accept(j) {
+		if p.accept(j) && !p.skips(j) {
 			fresh = append(fresh, j)
 		}
 	}
@@ -138,6 +144,7 @@ func (d *Dispatcher) Take(at Place, jobs []*Job) {
 		return
 	}
 	d.enqueue(p, fresh)
+	d.seek(p)
 	d.fill()
 }
 
@@ -157,7 +164,7 @@ func (d *Dispatcher) Done(j *Job, e Ended) *Job {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if e.Finished {
-		j.tracker.Finish(j.Record.Offset)
+		j.finish()
 		d.Tell()
 	}
 	now := time.Now()
@@ -167,10 +174,10 @@ func (d *Dispatcher) Done(j *Job, e Ended) *Job {
 	switch {
 	case !j.IsRetry():
 		j.queue.slots.Firsts--
-		j.queue.bytes -= j.size
-		d.gauges.Queued.Sub(float64(j.size))
+		d.discharge(j)
 		j.queue.lanes.Release(j.key)
 		d.resumeQueue(j.queue)
+		d.seek(j.part)
 	case j.slot:
 		j.queue.slots.Retries--
 		j.part.aloft--

@@ -34,6 +34,7 @@ type model struct {
 	last   map[string]int64 // offset, likewise
 	naps   map[*queue]time.Time
 	events map[string]int // how often each was delivered
+	aside  int            // keys that were away at checks
 }
 
 const (
@@ -155,6 +156,27 @@ func (m *model) outcome(j *Job) Ended {
 	return ended
 }
 
+// reread serves one of the parts that are to be read once more. Now and then it finds
+// nothing, as when no broker answers.
+func (m *model) reread() bool {
+	m.floor.mu.Lock()
+	if len(m.floor.sought) == 0 {
+		m.floor.mu.Unlock()
+		return false
+	}
+	i := m.random.IntN(len(m.floor.sought))
+	r := m.floor.sought[i]
+	m.floor.sought = slices.Delete(m.floor.sought, i, i+1)
+	m.floor.mu.Unlock()
+	records, next := m.byName[r.Place].part(r.From, m.random.IntN(12))
+	if again := m.floor.Bring(r, records, next); again != nil {
+		m.floor.mu.Lock()
+		defer m.floor.mu.Unlock()
+		m.floor.sought = append(m.floor.sought, again)
+	}
+	return true
+}
+
 func (m *model) log() *modelLog { return m.logs[m.random.IntN(len(m.logs))] }
 
 // fetch hands over the next records of a partition. Of one that is paused only a
@@ -228,7 +250,7 @@ func (m *model) pass(d time.Duration) {
 }
 
 func (m *model) step() {
-	switch m.random.IntN(20) {
+	switch m.random.IntN(22) {
 	case 0, 1, 2, 3, 4, 5:
 		if l := m.log(); !m.paused(l) || m.random.IntN(10) == 0 {
 			m.fetch(l, 1+m.random.IntN(8))
@@ -239,10 +261,12 @@ func (m *model) step() {
 		m.commit()
 	case 14:
 		m.rebalance(m.log())
+	case 16, 17:
+		m.reread()
 	case 15:
 		id := "d" + strconv.Itoa(m.random.IntN(modelDestinations))
 		m.down[id] = !m.down[id]
-	case 16:
+	case 18:
 		if m.random.IntN(4) == 0 {
 			m.backlog()
 		}
@@ -254,6 +278,7 @@ func (m *model) step() {
 }
 
 func TestDispatcherKeepsItsPromises(t *testing.T) {
+	aside := 0
 	for seed := range uint64(40) {
 		synctest.Test(t, func(t *testing.T) {
 			m := newModel(t, rand.New(rand.NewPCG(seed, 9)))
@@ -268,6 +293,10 @@ func TestDispatcherKeepsItsPromises(t *testing.T) {
 			} else {
 				m.drain()
 			}
+			aside += m.aside
 		})
+	}
+	if aside < 1000 {
+		t.Errorf("%d times a key was away at a check, expected many", aside)
 	}
 }

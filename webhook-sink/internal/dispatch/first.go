@@ -32,13 +32,31 @@ func (d *Dispatcher) enqueue(p *partition, jobs []*Job) {
 	q := d.feed(p)
 	q.pace.Arrived(len(jobs), time.Now())
 	for _, j := range jobs {
-		j.queue, j.key = q, string(j.Record.Key)
-		q.bytes += j.size
-		d.gauges.Queued.Add(float64(j.size))
-		q.lanes.Push(j.key, j)
+		d.push(q, j)
 	}
+	d.relieve(q)
 	d.lineUp(q)
 	d.pauseQueue(q)
+}
+
+// push puts a first attempt into the lane of its key, and on its account.
+func (d *Dispatcher) push(q *queue, j *Job) {
+	j.queue, j.key = q, string(j.Record.Key)
+	d.charge(j, +1)
+	q.lanes.Push(j.key, j)
+}
+
+// discharge takes a first attempt off its account.
+func (d *Dispatcher) discharge(j *Job) { d.charge(j, -1) }
+
+func (d *Dispatcher) charge(j *Job, n int) {
+	if j.aside == nil {
+		j.queue.bytes += n * j.size
+	} else {
+		j.aside.held += n * j.size
+		j.queue.asideBytes += n * j.size
+	}
+	d.gauges.Queued.Add(float64(n * j.size))
 }
 
 func (d *Dispatcher) marks(q *queue) (high, low int) {

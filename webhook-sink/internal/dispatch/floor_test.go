@@ -24,6 +24,7 @@ type floor struct {
 	paused  map[string]bool // topics, and partitions as topic/num
 	started []string        // message ids
 	late    []float64       // seconds, of retries behind their due time
+	sought  []*Reread       // parts that are to be read once more
 }
 
 const (
@@ -40,6 +41,7 @@ func newFloor(tb testing.TB, limits quota.Limits) *floor {
 	f.Dispatcher = New(Options{
 		Limits: limits, Shortest: shortest, FetchWait: fetchWait,
 		Flow: f.flowOf(), Gauges: f.gaugesOf(), Start: f.begun,
+		Reread: func(r *Reread) { f.sought = append(f.sought, r) },
 	})
 	return f
 }

@@ -25,11 +25,14 @@ type Job struct {
 	record kgo.Record
 	size   int
 	part   *partition
-	// tracker is the partition's at the time: should the log be written anew from
-	// an earlier offset, the partition gets another, and this job no longer counts.
-	tracker *offsets.Tracker
+	// reading is the partition's at the time: should the log be written anew from an
+	// earlier offset, another one begins, and this job no longer counts.
+	reading offsets.Reading
 	queue   *queue
 	key     string // lane of a first attempt
+	// aside is set of an event whose key was set aside when it was read: its end is
+	// noted there, and not in the partition's tracker.
+	aside *asideKey
 
 	slot     bool      // it holds a slot of its destination; a retry without one is only put back
 	began    time.Time // when it got that slot
@@ -45,11 +48,8 @@ const overhead = 768
 // fetched the record is a view of the whole response, megabytes with the events of
 // many destinations, and a single one that waits would keep all of that in memory.
 func NewJob(r *kgo.Record) *Job {
-	size := len(r.Key) + len(r.Value)
-	for i := range r.Headers {
-		size += len(r.Headers[i].Value)
-	}
-	room := make([]byte, 0, size)
+	size := sizeOf(r)
+	room := make([]byte, 0, size-overhead)
 	own := func(b []byte) []byte {
 		if b == nil {
 			return nil // a tombstone is not an empty value
@@ -58,7 +58,7 @@ func NewJob(r *kgo.Record) *Job {
 		room = append(room, b...)
 		return room[start:len(room):len(room)]
 	}
-	j := &Job{record: *r, size: size + overhead}
+	j := &Job{record: *r, size: size}
 	j.Record = &j.record
 	j.record.Key, j.record.Value = own(r.Key), own(r.Value)
 	j.record.Headers = slices.Clone(r.Headers)
@@ -66,6 +66,15 @@ func NewJob(r *kgo.Record) *Job {
 		j.record.Headers[i].Value = own(r.Headers[i].Value)
 	}
 	return j
+}
+
+// sizeOf is what a record takes in memory while it waits.
+func sizeOf(r *kgo.Record) int {
+	size := len(r.Key) + len(r.Value) + overhead
+	for i := range r.Headers {
+		size += len(r.Headers[i].Value)
+	}
+	return size
 }
 
 // Read reads the headers. The destination is the one that the record's topic

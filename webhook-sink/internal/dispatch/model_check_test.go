@@ -1,7 +1,9 @@
 package dispatch
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,6 +27,9 @@ func (m *model) begun(j *Job) {
 		m.t.Errorf("%v@%d started again after it was committed as finished", l.at, j.Record.Offset)
 	}
 	m.jobs[j] = true
+	if !j.IsRetry() {
+		j.Read() // as a worker does
+	}
 	if j.IsRetry() {
 		m.begunRetry(j)
 	} else {
@@ -127,13 +132,14 @@ func (m *model) checkPartitions() {
 // checkQueues looks for what could start and does not, and holds the accounts of
 // due retries against the retries.
 func (m *model) checkQueues() {
-	due, bytes, queued := 0, 0, 0
+	due, bytes, queued, aside := 0, 0, 0, 0
 	for id, q := range m.floor.queues {
 		own := 0
 		for _, j := range q.due.items[q.due.head:] {
 			own += j.size
 		}
-		due, bytes, queued = due+q.due.len(), bytes+own, queued+q.bytes
+		due, bytes, queued = due+q.due.len(), bytes+own, queued+q.bytes+q.asideBytes
+		aside += q.asideKeys
 		if own != q.dueBytes || q.due.len() > maxDue {
 			m.t.Fatalf("%d retries of %s wait with %d bytes, on their account are %d", q.due.len(), id, own, q.dueBytes)
 		}
@@ -142,9 +148,35 @@ func (m *model) checkQueues() {
 	if bytes != m.floor.dueBytes {
 		m.t.Fatalf("%d bytes of retries wait, on their account are %d", bytes, m.floor.dueBytes)
 	}
+	if away := m.away(); aside != away {
+		m.t.Fatalf("%d keys are away, on their account are %d", away, aside)
+	}
 	m.gauge("due", m.floor.gauges.Due, due)
 	m.gauge("queued", m.floor.gauges.Queued, queued)
 	m.gauge("in flight", m.floor.gauges.InFlight, m.floor.inFlight)
+}
+
+// away counts the keys that are away, and holds what is known of each against what
+// was brought of it.
+func (m *model) away() int {
+	away := 0
+	for at, p := range m.floor.parts {
+		for _, k := range p.aside.keys {
+			switch {
+			case p.closing:
+				continue
+			case k.away:
+				away++
+				m.aside++
+			case len(k.brought) == 0:
+				m.t.Fatalf("a key of %v is back and finished, and not forgotten", at)
+			}
+			if !slices.IsSortedFunc(k.brought, func(a, b brought) int { return cmp.Compare(a.offset, b.offset) }) || k.skipped < 0 {
+				m.t.Fatalf("of a key of %v %v were brought, and %d are to come", at, k.brought, k.skipped)
+			}
+		}
+	}
+	return away
 }
 
 // checkIdle: a nap is over within a second, since retries start at least that
@@ -205,7 +237,7 @@ func (m *model) drained() bool {
 			m.pass(0)
 		}
 	}
-	for m.inFlight(anyJob) > 0 {
+	for m.inFlight(anyJob) > 0 || m.reread() {
 		m.end()
 		m.pass(0)
 		m.check()

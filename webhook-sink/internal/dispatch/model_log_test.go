@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -70,11 +71,30 @@ func (l *modelLog) next(n int) []*Job {
 	return jobs
 }
 
-// gain makes the partition ours: fetching begins at what is committed.
+// part are the next records from an offset on, and the offset behind them.
+func (l *modelLog) part(from int64, n int) ([]*kgo.Record, int64) {
+	first, _ := slices.BinarySearchFunc(l.records, from, func(r *kgo.Record, offset int64) int { return cmp.Compare(r.Offset, offset) })
+	found := l.records[first:min(first+n, len(l.records))]
+	switch {
+	case n == 0:
+		return nil, from
+	case first+n >= len(l.records):
+		return found, max(l.end(), from)
+	default:
+		return found, found[len(found)-1].Offset + 1
+	}
+}
+
+// gain makes the partition ours: fetching begins at what is committed, or where that
+// says.
 func (l *modelLog) gain(f *floor) {
 	f.Assign(l.one(), map[Place]offsets.Done{l.at: offsets.Decode(l.committed, l.metadata)})
 	l.mine, l.owned = true, make(map[int64]bool)
-	l.fetched = slices.IndexFunc(l.records, func(r *kgo.Record) bool { return r.Offset >= l.committed })
+	begin := l.committed
+	if at, ok := f.Resume(l.at, l.committed); ok {
+		begin = at.Offset
+	}
+	l.fetched = slices.IndexFunc(l.records, func(r *kgo.Record) bool { return r.Offset >= begin })
 	if l.fetched < 0 {
 		l.fetched = len(l.records)
 	}

@@ -3,6 +3,8 @@ package dispatch
 import (
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/anabranch/anabranch/webhook-sink/internal/schedule"
 )
 
@@ -19,9 +21,22 @@ const (
 
 // park lets a retry wait until its turn.
 func (d *Dispatcher) park(j *Job) {
-	j.turn = schedule.Turn(j.part.delay, j.Record.Timestamp, j.Headers.Due)
+	j.turn = schedule.Turn(j.part.delay, writtenAt(j.Record, time.Now()), j.Headers.Due)
 	j.part.waiting.add(j)
 	j.part.parked += j.size
+}
+
+// writtenAt is when a retry record was written, by the clock that has set its due time.
+// A broker that puts its own time on records has another: against the clock of a sink
+// that is ahead of it, a retry would have been looked at before it was written, and
+// would go from topic to topic without a pause until it is due. Fetched as soon as it
+// is written, as a rule, it counts from then.
+func writtenAt(r *kgo.Record, now time.Time) time.Time {
+	const byBroker = 1
+	if r.Attrs.TimestampType() == byBroker {
+		return now
+	}
+	return r.Timestamp
 }
 
 // unpark takes a retry off its partition's account. The account of a partition

@@ -67,6 +67,31 @@ func (r *retryRoom) pass(d time.Duration) {
 	synctest.Wait()
 }
 
+// TestARetryThatTheBrokersClockMarks waits for its due time although by the clock of
+// its sink, which is hours ahead, it was written long ago; one that is due much later
+// waits as long as its topic's delay.
+func TestARetryThatTheBrokersClockMarks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRetryRoom(t, quota.Limits{Each: 8, Total: 100})
+		for offset, due := range []time.Duration{2 * time.Minute, time.Hour} {
+			record := retryRecord(onTwoMinutes, "crm", due.String(), int64(offset), due)
+			record.Timestamp = time.Now().Add(-2 * time.Hour)
+			record.Attrs = kgo.NewRecordAttrs(kgo.RecordAttrsOpts{TimestampType: 1})
+			j := NewJob(record)
+			j.Read()
+			r.Take(Place{onTwoMinutes, 0}, []*Job{j})
+		}
+		r.pass(2*time.Minute - time.Millisecond)
+		if attempts, putBack := r.aloft(); len(attempts)+len(putBack) > 0 {
+			t.Fatalf("attempts %v, put back %v before their time", attempts, putBack)
+		}
+		r.pass(time.Millisecond)
+		if attempts, putBack := r.aloft(); !slices.Equal(attempts, []string{"2m0s"}) || !slices.Equal(putBack, []string{"1h0m0s"}) {
+			t.Errorf("attempts %v, put back %v", attempts, putBack)
+		}
+	})
+}
+
 func TestRetriesStartWhenTheyAreDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRetryRoom(t, quota.Limits{Each: 8, Total: 100})

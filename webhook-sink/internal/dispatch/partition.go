@@ -21,6 +21,7 @@ type Place struct {
 // that is ours again and reads the same records anew.
 type partition struct {
 	Place
+	id          offsets.TopicID
 	destination string        // of deliver topics,
 	queue       *queue        // and what they feed, once they have brought something
 	retry       bool          // of retry topics,
@@ -28,6 +29,7 @@ type partition struct {
 
 	extent    extent
 	tracker   *offsets.Tracker
+	aside     aside  // keys that tracker does not follow
 	committed uint64 // revision of the tracker that the broker knows
 	running   int    // jobs being worked on
 
@@ -46,7 +48,7 @@ type partition struct {
 }
 
 func newPartition(at Place, before offsets.Done) *partition {
-	p := &partition{Place: at, tracker: offsets.NewTracker(before), idle: make(chan struct{})}
+	p := &partition{Place: at, tracker: offsets.NewTracker(before), aside: newAside(before), idle: make(chan struct{})}
 	p.destination, _ = schemas.DestinationOf(at.Topic)
 	p.delay, p.retry = schemas.RetryDelayOf(at.Topic)
 	return p
@@ -58,14 +60,16 @@ func (p *partition) accept(j *Job) bool {
 	taken := p.taken(j)
 	begun := p.tracker.Begin(j.Record.Offset, j.Record.LeaderEpoch, taken)
 	if begun == offsets.Rewound {
-		// The broker lost its tail and wrote these offsets anew. What is in flight
-		// belongs to records that are gone; the watermark starts over, and may be
-		// committed backwards, which repeats events where staying would skip them.
-		p.tracker, p.committed, p.extent = offsets.NewTracker(offsets.Done{}), 0, extent{}
+		// The broker lost its tail and wrote these offsets anew. What is in flight from
+		// here on belongs to records that are gone; the watermark may be committed
+		// backwards, which repeats events where staying would skip them.
+		p.tracker.Rewind(j.Record.Offset)
+		p.extent = extent{}
+		p.aside.rewind(j.Record.Offset)
 		begun = p.tracker.Begin(j.Record.Offset, j.Record.LeaderEpoch, taken)
 	}
 	p.extent.last = taken
-	j.part, j.tracker = p, p.tracker
+	j.part, j.reading = p, p.tracker.Reading()
 	return begun == offsets.Fresh
 }
 

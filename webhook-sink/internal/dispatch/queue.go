@@ -16,7 +16,11 @@ type queue struct {
 	// bytes of first attempts, from when they were fetched until they are
 	// finished: an event whose retry record is not acknowledged still counts, so
 	// nothing piles up behind a broker that does not write.
-	bytes  int
+	bytes int
+	// asideBytes are those of events whose key is set aside, and not in bytes;
+	// asideKeys are such keys, over all partitions.
+	asideBytes, asideKeys int
+
 	paused bool // the topic is not fetched
 	inTurn bool // stands in the dispatcher's line of those that wait for a slot
 	speed  quota.Speed

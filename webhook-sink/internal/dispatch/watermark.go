@@ -9,33 +9,29 @@ import (
 // Watermark is how far a partition is finished: what is committed for it.
 type Watermark struct {
 	Place
+	ID   offsets.TopicID // of the topic whose records these are
 	At   kgo.EpochOffset
-	Done string // the records finished beyond At, as metadata of the commit
+	Done string // the records finished beyond At, as text
 
 	part     *partition
-	tracker  *offsets.Tracker
 	revision uint64
 }
 
 // watermark returns what is to be committed; false when the broker knows it.
 func (p *partition) watermark() (Watermark, bool) {
-	revision := p.tracker.Revision()
+	revision := p.tracker.Revision() + p.aside.revision
 	if revision == p.committed {
 		return Watermark{}, false
 	}
-	offset, epoch := p.tracker.Position()
+	offset, epoch, beyond := p.tracker.Mark(p.aside.marks())
 	return Watermark{
-		Place: p.Place, part: p, tracker: p.tracker, revision: revision,
-		At: kgo.EpochOffset{Epoch: epoch, Offset: offset}, Done: p.tracker.Done().Encode(offset),
+		Place: p.Place, ID: p.id, part: p, revision: revision,
+		At: kgo.EpochOffset{Epoch: epoch, Offset: offset}, Done: beyond.Encode(offset),
 	}, true
 }
 
 // noteCommitted notes that a watermark was committed.
-func (w *Watermark) noteCommitted() {
-	if w.part.tracker == w.tracker {
-		w.part.committed = w.revision
-	}
-}
+func (w *Watermark) noteCommitted() { w.part.committed = w.revision }
 
 // Watermarks returns what is finished and not committed, of the named partitions
 // or, for nil, of all that are ours.

@@ -73,14 +73,14 @@ func (m *Member) commit(ctx context.Context, of map[string][]int32) (again time.
 	if len(marks) == 0 {
 		return 0
 	}
-	err := m.send(ctx, by, marks)
-	if errors.Is(err, kerr.OffsetMetadataTooLarge) {
-		m.bare = true
+	sent := m.send(ctx, by, marks)
+	for ; errors.Is(sent.err, kerr.OffsetMetadataTooLarge) && m.detail < nothing; sent = m.send(ctx, by, marks) {
+		m.detail++
 		m.Logger.Warn("the brokers take less metadata with a commit than usual, so a stop will repeat some events: raise offset.metadata.max.bytes",
-			"needed", offsets.MaxEncoded)
-		err = m.send(ctx, by, marks)
+			"needed", offsets.MaxMetadata)
 	}
-	switch {
+	m.drop(sent.gone)
+	switch err := sent.err; {
 	case err == nil:
 		m.Count(nil)
 		m.Dispatcher.Committed(marks)
@@ -89,7 +89,19 @@ func (m *Member) commit(ctx context.Context, of map[string][]int32) (again time.
 		return commitSoon // between two generations, which takes a moment
 	default:
 		m.Count(err)
-		m.Logger.Warn("commit of offsets failed, trying again", "partitions", len(marks), "error", err)
+		m.Logger.Warn("commit of offsets failed, retrying", "partitions", len(marks), "error", err)
 		return commitAgain
+	}
+}
+
+// drop forgets topics that are gone, before anything is committed again. Under its
+// name a topic may be back with the next commit: by name, what was finished of the
+// old one would be committed for the new one, whose first records would never be
+// delivered. A topic that one broker does not know for a moment is dropped too, which
+// repeats some of its events.
+func (m *Member) drop(gone map[string]error) {
+	for topic, err := range gone {
+		m.Dispatcher.ForgetTopic(topic)
+		m.Gone(topic, err)
 	}
 }

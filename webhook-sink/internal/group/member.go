@@ -24,15 +24,23 @@ type Member struct {
 	Returns    bool
 	// Dispatcher knows how far each partition is finished.
 	Dispatcher *dispatch.Dispatcher
+	// Ends looks up where the partitions of topics end.
+	Ends func(ctx context.Context, topics ...string) (map[string]map[int32]int64, error)
 	// Every is how soon after something has finished it is committed.
 	Every time.Duration
 	// Count is told of each commit that was made, with nil, and of each that failed;
 	// one that only came at a bad moment of a rebalance is neither.
-	Count  func(error)
+	Count func(error)
+	// Gone is told of topics that were deleted, or made anew, when a commit meets that.
+	// Their partitions are not ours any more; only a new client takes up new ones.
+	Gone   func(topic string, err error)
 	Logger *slog.Logger
 
 	committing sync.Mutex
-	bare       bool // commits carry no metadata, since the brokers do not take as much
+	detail     detail // of the metadata of commits
+
+	resuming sync.Mutex
+	anew     map[dispatch.Place]bool // partitions to be read from their start, whatever is committed
 }
 
 // identity is what the group knows us by.

@@ -3,6 +3,7 @@ package group
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -17,7 +18,8 @@ const resumeTime = 5 * time.Second
 
 // FinishedBefore reads which records of the partitions were finished beyond the
 // group's offsets when they were last committed. The client reads the same offsets
-// a moment later, but does not pass on their metadata.
+// a moment later, but does not pass on their metadata. What is committed of an earlier
+// topic of the same name is passed over, here and in Begin.
 //
 // Should the broker not answer, nothing was finished: what was is delivered once
 // more, which beats waiting.
@@ -35,17 +37,23 @@ func (m *Member) FinishedBefore(ctx context.Context, of map[string][]int32) map[
 		m.Logger.Warn("read of committed offsets failed, some events will be delivered again", "error", err)
 		return nil
 	}
+	commits := make(map[dispatch.Place]commit)
 	before := make(map[dispatch.Place]offsets.Done)
 	for _, t := range resp.Groups[0].Topics {
 		for _, p := range t.Partitions {
-			if p.Metadata == nil || p.ErrorCode != 0 {
+			if p.ErrorCode != 0 {
 				continue
 			}
-			if done := offsets.Decode(p.Offset, *p.Metadata); !done.Empty() {
-				before[dispatch.Place{Topic: t.Topic, Num: p.Partition}] = done
+			at, c := dispatch.Place{Topic: t.Topic, Num: p.Partition}, commit{offset: p.Offset, epoch: p.LeaderEpoch}
+			if p.Metadata != nil {
+				c.of, _ = offsets.Origin(*p.Metadata)
+				before[at] = offsets.Decode(p.Offset, *p.Metadata)
 			}
+			commits[at] = c
 		}
 	}
+	m.judge(ctx, commits)
+	maps.DeleteFunc(before, func(at dispatch.Place, done offsets.Done) bool { return done.Empty() || m.isAnew(at) })
 	return before
 }
 

@@ -84,5 +84,20 @@ func (l *Lanes[T]) Remove(drop func(T) bool) {
 	}
 }
 
+// Trim shortens lanes from their ends. keep says of what waits behind the first of a
+// key how many stay; the others are handed to cut.
+func (l *Lanes[T]) Trim(keep func(waiting []T) int, cut func(rest []T)) {
+	for key, waiting := range l.behind {
+		if len(waiting) == 0 {
+			continue
+		}
+		if n := keep(waiting); n < len(waiting) {
+			cut(waiting[n:])
+			clear(waiting[n:]) // or the array would keep them alive
+			l.behind[key] = waiting[:n]
+		}
+	}
+}
+
 // Ready reports whether Pop has something to hand out.
 func (l *Lanes[T]) Ready() bool { return len(l.ready) > 0 }

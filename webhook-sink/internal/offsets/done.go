@@ -11,6 +11,12 @@ type Done struct {
 	// higher epoch, and are not in it.
 	epoch int32
 	runs  []run // ascending and apart
+
+	// The rest is about keys that are set aside; see [Aside].
+	at        int64 // where it was committed, once it was decoded
+	main      int64
+	mainEpoch int32
+	aside     []Aside
 }
 
 // run is the offsets from (inclusive) to to (exclusive). An offset within that is
@@ -28,7 +34,15 @@ func join(runs []run, from, to int64) []run {
 }
 
 // Empty reports whether nothing is in the set.
-func (d Done) Empty() bool { return len(d.runs) == 0 }
+func (d Done) Empty() bool { return len(d.runs) == 0 && len(d.aside) == 0 }
+
+// End is behind all records in the set.
+func (d Done) End() int64 {
+	if len(d.runs) == 0 {
+		return 0
+	}
+	return d.runs[len(d.runs)-1].to
+}
 
 // Contains reports whether the record at offset, of a leader epoch, is in the set.
 func (d Done) Contains(offset int64, epoch int32) bool {

@@ -149,7 +149,7 @@ func BenchmarkCommit(b *testing.B) {
 	}
 	for offset := range int64(2000) {
 		if offset%40 != 0 {
-			tr.Finish(offset)
+			tr.Finish(offset, 0)
 		}
 	}
 	b.ReportAllocs()

@@ -9,6 +9,11 @@
 //
 // Offsets have gaps (the control markers of transactions, compaction, aborted
 // records), so "the next offset" is never computed, only remembered.
+//
+// A log may lose its tail and be written anew from there. Records below the cut are
+// still in it, and those of them that are unfinished hold the position back as before:
+// on a retry topic they wait for minutes, in which any stop would lose them
+// (TestTrackerAgainstASortedSet, TestALogWrittenAnewFromTheMiddle).
 package offsets
 
 import (
@@ -30,6 +35,7 @@ type Tracker struct {
 	leader int32 // its leader epoch
 	epoch  int32 // leader epoch of the last record cut off
 
+	reading    Reading
 	unfinished int
 	revision   uint64
 }
@@ -38,12 +44,24 @@ type entry struct {
 	offset   int64
 	taken    int64 // when the event was taken, as Begin was told
 	epoch    int32
+	reading  Reading // in which it was begun
 	finished bool
 }
 
+// Reading tells records from others that stood at the same offsets before the log was
+// written anew. Each [Tracker.Rewind] begins another one.
+type Reading uint16
+
 // NewTracker returns a tracker for a partition that is read from a commit which
-// knew of the finished records before.
-func NewTracker(before Done) *Tracker { return &Tracker{before: before, leader: -1, epoch: -1} }
+// knew of the finished records before; where that has keys set aside, from
+// [Done.Resume].
+func NewTracker(before Done) *Tracker {
+	t := &Tracker{before: before, leader: -1, epoch: -1}
+	if len(before.aside) > 0 {
+		t.seen, t.last, t.leader, t.epoch = true, before.main-1, before.mainEpoch, before.mainEpoch
+	}
+	return t
+}
 
 // Begun is the answer to [Tracker.Begin].
 type Begun uint8
@@ -56,7 +74,7 @@ const (
 	Known
 	// Rewound: the offset is not above all before it, and nothing was noted. The
 	// log went back (a broker lost its tail and wrote it anew): what was tracked
-	// no longer says anything about it.
+	// from there on no longer says anything about it; see Rewind.
 	Rewound
 )
 
@@ -68,7 +86,7 @@ func (t *Tracker) Begin(offset int64, epoch int32, taken int64) Begun {
 	}
 	t.seen, t.last, t.leader = true, offset, epoch
 	known := t.before.Contains(offset, epoch)
-	t.open = append(t.open, entry{offset: offset, taken: taken, epoch: epoch, finished: known})
+	t.open = append(t.open, entry{offset: offset, taken: taken, epoch: epoch, reading: t.reading, finished: known})
 	if known {
 		t.cut()
 		return Known
@@ -92,18 +110,49 @@ func (t *Tracker) Pass(offset int64, epoch int32) bool {
 	return true
 }
 
-// Finish notes that the record at offset is done with. Offsets that are not open
-// are ignored.
-func (t *Tracker) Finish(offset int64) {
-	i, found := slices.BinarySearchFunc(t.open, offset, func(e entry, offset int64) int {
-		return cmp.Compare(e.offset, offset)
-	})
-	if !found || t.open[i].finished {
+// Reading is that in which records are begun at present.
+func (t *Tracker) Reading() Reading { return t.reading }
+
+// Rewind begins another reading at offset, from which on the log was written anew.
+// What was begun there before is forgotten; what stands below is still in the log, and
+// what is unfinished of it holds Position back as ever.
+func (t *Tracker) Rewind(offset int64) {
+	cut, _ := t.find(offset)
+	for _, e := range t.open[cut:] {
+		if !e.finished {
+			t.unfinished--
+		}
+	}
+	t.open = t.open[:cut]
+	if cut == 0 {
+		t.epoch = -1 // it may be that of a record which is gone
+	}
+	// Of what was finished before the partition was ours all that is left is beyond
+	// what was read, and so beyond the offset.
+	t.before = Done{}
+	t.last, t.leader = offset-1, -1
+	t.reading++
+	t.revision++
+}
+
+// Finish notes that the record at offset, begun in a reading, is done with. Those that
+// are not open are ignored.
+func (t *Tracker) Finish(offset int64, in Reading) {
+	i, found := t.find(offset)
+	if !found || t.open[i].finished || t.open[i].reading != in {
 		return
 	}
 	t.open[i].finished = true
 	t.unfinished--
 	t.cut()
+}
+
+// find returns the index of the first open record that is not below offset, and
+// whether it is the one there.
+func (t *Tracker) find(offset int64) (int, bool) {
+	return slices.BinarySearchFunc(t.open, offset, func(e entry, offset int64) int {
+		return cmp.Compare(e.offset, offset)
+	})
 }
 
 // cut takes off the finished records in front.
@@ -119,12 +168,17 @@ func (t *Tracker) cut() {
 	t.open = t.open[done:]
 }
 
+// Resume is [Done.Resume] of what had finished before.
+func (t *Tracker) Resume(committed int64) (offset int64, epoch int32, ok bool) {
+	return t.before.Resume(committed)
+}
+
 // Revision changes with every record that finishes; zero while none has.
 func (t *Tracker) Revision() uint64 { return t.revision }
 
 // Position is where reading must go on so that nothing unfinished is missed, with
-// the leader epoch of the record before it, -1 when that is not known. It never
-// goes back. It means nothing before the first Begin.
+// the leader epoch of the record before it, -1 when that is not known. It goes back
+// with Rewind alone. It means nothing before the first Begin.
 func (t *Tracker) Position() (offset int64, epoch int32) {
 	if len(t.open) > 0 {
 		return t.open[0].offset, t.epoch

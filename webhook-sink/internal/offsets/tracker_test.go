@@ -30,7 +30,7 @@ func TestPositionIsTheLowestUnfinished(t *testing.T) {
 		{finish: 11, offset: 21, epoch: 20, open: 0},
 	}
 	for i, s := range steps {
-		tr.Finish(s.finish)
+		tr.Finish(s.finish, 0)
 		offset, epoch := tr.Position()
 		if offset != s.offset || epoch != s.epoch || len(tr.open) != s.open || tr.Revision() != uint64(i+1) {
 			t.Fatalf("after Finish(%d): Position() = %d, %d, %d open, Revision() = %d; expected %d, %d, %d, %d",
@@ -56,13 +56,13 @@ func TestBeginRefusesToGoBack(t *testing.T) {
 func TestFinishIgnoresWhatIsNotOpen(t *testing.T) {
 	tr := NewTracker(Done{})
 	tr.Begin(1, 0, 0)
-	tr.Finish(0)
-	tr.Finish(2)
+	tr.Finish(0, 0)
+	tr.Finish(2, 0)
 	if tr.Revision() != 0 || position(tr) != 1 {
 		t.Fatalf("Position() = %d at revision %d, expected 1 at 0", position(tr), tr.Revision())
 	}
-	tr.Finish(1)
-	tr.Finish(1) // a second time: cut off already
+	tr.Finish(1, 0)
+	tr.Finish(1, 0) // a second time: cut off already
 	if tr.Revision() != 1 || position(tr) != 2 {
 		t.Fatalf("Position() = %d at revision %d, expected 2 at 1", position(tr), tr.Revision())
 	}
@@ -76,7 +76,7 @@ func TestAnotherTrackerGoesOn(t *testing.T) {
 		first.Begin(offset, 3, 0)
 	}
 	for _, offset := range []int64{0, 1, 3, 4, 7} {
-		first.Finish(offset)
+		first.Finish(offset, 0)
 	}
 	at := position(first)
 	second := NewTracker(Decode(at, first.Done().Encode(at)))
@@ -90,7 +90,7 @@ func TestAnotherTrackerGoesOn(t *testing.T) {
 		t.Fatalf("fresh are %v, expected %v", fresh, want)
 	}
 	for _, offset := range fresh {
-		second.Finish(offset)
+		second.Finish(offset, 0)
 	}
 	at = position(second)
 	if at != 7 {
@@ -108,8 +108,8 @@ func TestARecordInThePlaceOfAnotherIsFresh(t *testing.T) {
 	first.Begin(0, 1, 0)
 	first.Begin(1, 2, 0)
 	first.Begin(2, 2, 0)
-	first.Finish(1)
-	first.Finish(2)
+	first.Finish(1, 0)
+	first.Finish(2, 0)
 	second := NewTracker(Decode(0, first.Done().Encode(0)))
 	second.Begin(0, 1, 0)
 	if got := second.Begin(1, 3, 0); got != Fresh {
@@ -127,6 +127,40 @@ type model struct {
 	marker   map[int64]bool
 	read     int // how many of them were read since the last restart
 	finished map[int64]bool
+	epoch    map[int64]int32 // of those that were written anew
+	begun    map[int64]Reading
+	leader   int32
+	gone     []flying
+}
+
+// flying is a record that was begun, and whose place another one has taken since.
+type flying struct {
+	offset int64
+	in     Reading
+}
+
+// rewind has the log written anew from one of the records that were read.
+func (m *model) rewind(t *testing.T, tr *Tracker, from int) {
+	t.Helper()
+	for m.marker[m.log[from]] {
+		if from++; from == m.read {
+			return
+		}
+	}
+	m.leader++
+	for _, offset := range m.log[from:] {
+		if in, begun := m.begun[offset]; begun {
+			m.gone = append(m.gone, flying{offset, in})
+		}
+		delete(m.begun, offset)
+		m.finished[offset], m.epoch[offset] = m.marker[offset], m.leader
+	}
+	m.read = from
+	if got := tr.Begin(m.log[from], m.leader, 0); got != Rewound {
+		t.Fatalf("Begin(%d), written anew, = %d, expected Rewound", m.log[from], got)
+	}
+	tr.Rewind(m.log[from])
+	m.begin(t, tr)
 }
 
 // position is the first unfinished record that was read, else the end of what
@@ -153,7 +187,10 @@ func (m *model) unfinished() int {
 // compare runs one sequence of operations, given as bytes, against the model.
 func compare(t *testing.T, ops []byte) {
 	t.Helper()
-	m := model{finished: make(map[int64]bool), marker: make(map[int64]bool)}
+	m := model{
+		finished: make(map[int64]bool), marker: make(map[int64]bool),
+		epoch: make(map[int64]int32), begun: make(map[int64]Reading),
+	}
 	for i, offset := 0, int64(0); i <= len(ops); i++ {
 		m.log = append(m.log, offset)
 		if i < len(ops) && ops[i]%16 == 3 {
@@ -168,6 +205,8 @@ func compare(t *testing.T, ops []byte) {
 	committed, metadata := int64(0), ""
 	for i, op := range ops {
 		switch {
+		case op%16 == 7 && m.read > 0 && tr.seen:
+			m.rewind(t, tr, int(op>>4)*m.read/16)
 		case op%8 == 7: // a restart
 			if tr.Revision() > 0 {
 				committed = position(tr)
@@ -175,13 +214,20 @@ func compare(t *testing.T, ops []byte) {
 			}
 			tr = NewTracker(Decode(committed, metadata))
 			m.read, _ = slices.BinarySearch(m.log, committed)
+			m.gone = nil
+			clear(m.begun)
 			continue
 		case op%8 < 4 || m.read == 0:
 			m.begin(t, tr)
+		case op%8 == 4 && len(m.gone) > 0:
+			late := m.gone[int(op>>3)%len(m.gone)]
+			tr.Finish(late.offset, late.in)
 		default:
 			done := m.log[int(op>>3)%m.read]
-			tr.Finish(done)
-			m.finished[done] = true
+			if in, begun := m.begun[done]; begun {
+				tr.Finish(done, in)
+				m.finished[done] = true
+			}
 		}
 		m.check(t, i, tr)
 	}
@@ -208,7 +254,7 @@ func (m *model) begin(t *testing.T, tr *Tracker) {
 	next := m.log[m.read]
 	m.read++
 	if m.marker[next] {
-		if moved := tr.Pass(next, 0); moved != (m.unfinished() == 0) {
+		if moved := tr.Pass(next, m.epoch[next]); moved != (m.unfinished() == 0) {
 			t.Fatalf("Pass(%d) = %t with %d unfinished", next, moved, m.unfinished())
 		}
 		return
@@ -217,8 +263,54 @@ func (m *model) begin(t *testing.T, tr *Tracker) {
 	if m.finished[next] {
 		want = Known
 	}
-	if got := tr.Begin(next, 0, next); got != want {
+	if got := tr.Begin(next, m.epoch[next], next); got != want {
 		t.Fatalf("Begin(%d) = %d, expected %d", next, got, want)
+	}
+	m.begun[next] = tr.Reading()
+}
+
+// TestALogWrittenAnewFromTheMiddle: what is still in the log below the cut holds the
+// position until it is finished; what stood above no longer counts.
+func TestALogWrittenAnewFromTheMiddle(t *testing.T) {
+	tr := NewTracker(Done{})
+	for offset := range int64(5) {
+		tr.Begin(10+offset, 0, 0)
+	}
+	old := tr.Reading()
+	tr.Rewind(13)
+	for _, offset := range []int64{13, 14} {
+		tr.Begin(offset, 1, 0)
+		tr.Finish(offset, old)
+	}
+	if got := tr.Unfinished(); got != 5 {
+		t.Errorf("%d are unfinished, want 5: records that are gone have finished others", got)
+	}
+	tr.Finish(13, tr.Reading())
+	tr.Finish(14, tr.Reading())
+	for _, offset := range []int64{10, 11, 12} {
+		if got := position(tr); got != offset {
+			t.Errorf("Position() = %d, want %d, which is unfinished", got, offset)
+		}
+		tr.Finish(offset, old)
+	}
+	if at, epoch := tr.Position(); at != 15 || epoch != 1 {
+		t.Errorf("Position() = %d, %d, want 15, 1", at, epoch)
+	}
+}
+
+// TestALogWrittenAnewFromBelow begins with the epoch of no record: the one before the
+// cut was written by a leader that is not known any more.
+func TestALogWrittenAnewFromBelow(t *testing.T) {
+	tr := NewTracker(Done{})
+	tr.Begin(10, 3, 0)
+	tr.Finish(10, 0)
+	tr.Rewind(7)
+	if at, epoch := tr.Position(); at != 7 || epoch != -1 {
+		t.Errorf("Position() = %d, %d, want 7, -1", at, epoch)
+	}
+	tr.Begin(7, 4, 0)
+	if at, epoch := tr.Position(); at != 7 || epoch != -1 {
+		t.Errorf("Position() = %d, %d, want 7, -1", at, epoch)
 	}
 }
 
@@ -230,14 +322,14 @@ func TestMarkersArePassedOver(t *testing.T) {
 	tr.Begin(5, 1, 0)
 	tr.Begin(6, 1, 0)
 	tr.Pass(7, 2)
-	tr.Finish(6)
+	tr.Finish(6, 0)
 	if at, epoch := tr.Position(); at != 5 || epoch != -1 {
 		t.Errorf("before an unfinished record Position() = %d, %d, want 5, -1", at, epoch)
 	}
 	if tr.Done().Empty() {
 		t.Error("the record that is finished beyond it is forgotten")
 	}
-	tr.Finish(5)
+	tr.Finish(5, 0)
 	// The epoch is the marker's: with that of the record before it a broker would
 	// take the offset for one of a log that was cut off.
 	if at, epoch := tr.Position(); at != 8 || epoch != 2 {
@@ -270,8 +362,9 @@ func TestTrackerAgainstASortedSet(t *testing.T) {
 
 func FuzzTracker(f *testing.F) {
 	f.Add([]byte{0, 5})
-	f.Add([]byte{0, 2, 0, 12, 7, 0, 4, 7, 0, 0})
-	f.Add([]byte{8, 0, 0, 9, 7, 5, 3, 1})
+	f.Add([]byte{0, 2, 0, 12, 15, 0, 4, 15, 0, 0})
+	f.Add([]byte{8, 0, 0, 9, 15, 5, 3, 1})
+	f.Add([]byte{0, 0, 0, 5, 135, 4, 0, 15, 0})
 	f.Fuzz(func(t *testing.T, ops []byte) {
 		if len(ops) > 1000 {
 			t.Skip("the model is quadratic")
@@ -295,7 +388,7 @@ func BenchmarkTracker(b *testing.B) {
 			offset++
 		}
 		i := random.IntN(len(flying))
-		tr.Finish(flying[i])
+		tr.Finish(flying[i], 0)
 		flying[i] = flying[len(flying)-1]
 		flying = flying[:len(flying)-1]
 	}
@@ -313,7 +406,7 @@ func BenchmarkTrackerBehindOneThatHangs(b *testing.B) {
 			offset++
 		}
 		tr.Begin(offset, 0, 0)
-		tr.Finish(offset)
+		tr.Finish(offset, 0)
 		offset++
 		if len(tr.open) == 10_000 {
 			tr = NewTracker(Done{})

@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/testkit"
 )
 
@@ -131,5 +132,82 @@ func TestTheEndOfAContext(t *testing.T) {
 		if err := p.Write(ctx, &kgo.Record{Topic: topic}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
 		}
+	})
+}
+
+// TestWhatIsTooLargeIsFoundAlone: records that a topic takes one by one are refused
+// when they share a batch, and one among them would be refused in any case.
+func TestWhatIsTooLargeIsFoundAlone(t *testing.T) {
+	for name, limit := range map[string]func(*testing.T, *testkit.Cluster){
+		"MESSAGE_TOO_LARGE":     limitBytes,
+		"RECORD_LIST_TOO_LARGE": limitRecords,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := testkit.Virtual(t, kfake.SeedTopics(1, topic))
+				limit(t, cluster)
+				options := append(cluster.Options(), kgo.ProducerLinger(5*time.Millisecond), kgo.ProducerBatchCompression(kgo.NoCompression()))
+				p, err := New(options, ensures, slog.New(slog.DiscardHandler))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer p.Close()
+				refused := writeTogether(t, p, 20, 7)
+				if len(refused) != 1 || !kafka.TooLarge(refused[7]) {
+					t.Errorf("refused: %v, want record 7 alone, for its size", refused)
+				}
+				cluster.ReadAll(t, topic, 19)
+			})
+		})
+	}
+}
+
+// writeTogether writes n records at once, of which one is large, and returns those that
+// were refused.
+func writeTogether(t *testing.T, p *Producer, n, large int) map[int]error {
+	t.Helper()
+	var mu sync.Mutex
+	refused := make(map[int]error)
+	var writers sync.WaitGroup
+	for i := range n {
+		size := 300
+		if i == large {
+			size = 2000
+		}
+		writers.Go(func() {
+			if err := p.Write(t.Context(), &kgo.Record{Topic: topic, Value: make([]byte, size)}); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				refused[i] = err
+			}
+		})
+	}
+	writers.Wait()
+	return refused
+}
+
+// limitBytes has the topic take batches of one small record.
+func limitBytes(t *testing.T, cluster *testkit.Cluster) {
+	t.Helper()
+	req := kmsg.NewPtrIncrementalAlterConfigsRequest()
+	resource := kmsg.NewIncrementalAlterConfigsRequestResource()
+	resource.ResourceType, resource.ResourceName = kmsg.ConfigResourceTypeTopic, topic
+	config := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
+	config.Name, config.Value = "max.message.bytes", kmsg.StringPtr("500")
+	resource.Configs = append(resource.Configs, config)
+	req.Resources = append(req.Resources, resource)
+	resp, err := req.RequestWith(t.Context(), cluster.Client(t))
+	if err != nil || resp.Resources[0].ErrorCode != 0 {
+		t.Fatalf("limit %s: %v, %v", topic, resp, err)
+	}
+}
+
+// limitRecords stands for a broker whose segments are too small for a batch.
+func limitRecords(_ *testing.T, cluster *testkit.Cluster) {
+	cluster.Fake.Fault(kfake.Fault{
+		Keys: []kmsg.Key{kmsg.Produce}, Topic: topic, Err: kerr.RecordListTooLarge, Count: -1,
+		When: func(req kmsg.Request) bool {
+			return len(req.(*kmsg.ProduceRequest).Topics[0].Partitions[0].Records) > 500
+		},
 	})
 }

@@ -39,13 +39,28 @@ const (
 // so long, with each attempts at a time. Fixed marks would slow the fast down,
 // whose queue runs dry, or fill the memory with the events of the dead.
 func (s *Speed) Marks(n, each int, fetchWait time.Duration) (high, low int) {
-	slot, size := s.slot, s.size
-	if slot == 0 {
-		slot, size = typicalSlot.Seconds(), typicalSize
-	}
+	slot, size := s.known()
 	drained := fetchWait.Seconds() * float64(each) / max(slot, 1e-6) * size
 	low = int(min(max(drained, minLow), maxLow))
 	share := max(queueBudget/max(n, 1), 2*minLow)
 	high = min(2*low, share)
 	return high, high / 2
+}
+
+// Keep is how many bytes of one key wait at least, before anything of it is set aside
+// for the others' sake, at a destination whose topic pauses above high: what the key,
+// whose events go one at a time, uses up while two fetches are under way, within an
+// eighth and a thirty-second of what all keys may have.
+func (s *Speed) Keep(high int, fetchWait time.Duration) int {
+	slot, size := s.known()
+	drained := 2 * fetchWait.Seconds() / max(slot, 1e-6) * size
+	return int(min(max(drained, float64(high)/32), float64(high)/8))
+}
+
+// known is what is known of a destination, or assumed.
+func (s *Speed) known() (slot, size float64) {
+	if s.slot == 0 {
+		return typicalSlot.Seconds(), typicalSize
+	}
+	return s.slot, s.size
 }

@@ -18,54 +18,80 @@ import (
 // concurrent use.
 type Subscription struct {
 	consumed  map[string]bool
+	wanted    map[string]bool // and not had yet
 	leftovers []string
 }
 
 // Find creates the topics that the sink needs and returns what to consume at
 // first: the topics of all destinations and of all delays, those of an earlier
-// configuration too, whose records would otherwise wait for ever.
-func Find(ctx context.Context, topics *kafka.Topics, ws *workspace.Snapshot, delays []time.Duration) (*Subscription, error) {
+// configuration too, whose records would otherwise wait for ever. What can't be had
+// is wanted from then on, and holds up nothing else; refused says why.
+func Find(ctx context.Context, topics *kafka.Topics, ws *workspace.Snapshot, delays []time.Duration) (s *Subscription, refused map[string]error, err error) {
 	needed := DeliverTopics(ws)
 	for _, delay := range delays {
 		needed = append(needed, schemas.RetryTopic(delay))
 	}
-	if err := topics.Ensure(ctx, slices.Concat(needed, []string{schemas.TopicDeadLetters})...); err != nil {
-		return nil, err
+	refused, err = topics.Create(ctx, slices.Concat(needed, []string{schemas.TopicDeadLetters})...)
+	if err != nil {
+		return nil, nil, err
 	}
 	existing, err := topics.List(ctx, "")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return among(needed, existing), nil
+	return among(needed, existing, refused), refused, nil
 }
 
 // among returns a subscription to the topics needed, and to what else there is to
 // consume among those that exist.
-func among(needed, existing []string) *Subscription {
-	s := &Subscription{consumed: make(map[string]bool)}
-	s.Add(needed)
+func among(needed, existing []string, refused map[string]error) *Subscription {
+	s := &Subscription{consumed: make(map[string]bool), wanted: make(map[string]bool)}
+	s.Want(needed)
+	s.have(refused)
 	for _, topic := range existing {
 		if _, retry := schemas.RetryDelayOf(topic); retry {
-			s.Add([]string{topic})
-		} else if _, deliver := schemas.DestinationOf(topic); deliver && !s.consumed[topic] {
+			s.consumed[topic] = true
+		} else if _, deliver := schemas.DestinationOf(topic); deliver && !s.consumed[topic] && !s.wanted[topic] {
 			s.leftovers = append(s.leftovers, topic)
 		}
 	}
 	return s
 }
 
-// Add returns those of topics that are not consumed yet, and counts them as such
-// from now on.
-func (s *Subscription) Add(topics []string) []string {
-	var added []string
+// Want notes topics that are to be consumed.
+func (s *Subscription) Want(topics []string) {
 	for _, topic := range topics {
 		if !s.consumed[topic] {
+			s.wanted[topic] = true
+		}
+	}
+}
+
+// Obtain creates those of the topics wanted that do not exist, and returns which can
+// be consumed from now on. Those that are refused are wanted still.
+func (s *Subscription) Obtain(ctx context.Context, topics *kafka.Topics) (added []string, refused map[string]error, err error) {
+	refused, err = topics.Create(ctx, slices.Sorted(maps.Keys(s.wanted))...)
+	if err != nil {
+		return nil, refused, err
+	}
+	return s.have(refused), refused, nil
+}
+
+// have takes what is wanted and not refused for consumed.
+func (s *Subscription) have(refused map[string]error) []string {
+	var added []string
+	for _, topic := range slices.Sorted(maps.Keys(s.wanted)) {
+		if refused[topic] == nil {
+			delete(s.wanted, topic)
 			s.consumed[topic] = true
 			added = append(added, topic)
 		}
 	}
 	return added
 }
+
+// Complete reports whether all that is wanted is consumed.
+func (s *Subscription) Complete() bool { return len(s.wanted) == 0 }
 
 // Topics returns all that is consumed, in the order of names.
 func (s *Subscription) Topics() []string { return slices.Sorted(maps.Keys(s.consumed)) }

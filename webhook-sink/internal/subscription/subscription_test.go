@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/testkit"
@@ -19,6 +22,7 @@ func TestWhatThereIsToConsume(t *testing.T) {
 	s := among(
 		[]string{"deliver.crm", "webhook-retry.5s"},
 		[]string{"deliver.crm", "deliver.gone", "dead-letters", "raw-events", "webhook-retry.1m", "workspace", "delivery", "other"},
+		nil,
 	)
 	for what, c := range map[string]struct{ got, want []string }{
 		"topics":    {s.Topics(), []string{"deliver.crm", "webhook-retry.1m", "webhook-retry.5s"}},
@@ -31,19 +35,43 @@ func TestWhatThereIsToConsume(t *testing.T) {
 	}
 }
 
-// TestAddNamesWhatIsNew: the client is told of each topic once.
-func TestAddNamesWhatIsNew(t *testing.T) {
+// TestObtainNamesWhatIsNew: the client is told of each topic once, and of one that is
+// refused when it can be had.
+func TestObtainNamesWhatIsNew(t *testing.T) {
 	t.Parallel()
-	s := among([]string{"deliver.crm"}, []string{"deliver.gone"})
-	for _, step := range []struct{ add, want []string }{
-		{[]string{"deliver.crm", "deliver.shop"}, []string{"deliver.shop"}},
-		{[]string{"deliver.shop"}, nil},
-		{s.Leftovers(), []string{"deliver.gone"}},
-		{s.Leftovers(), nil},
+	cluster := testkit.Fake(t)
+	topics := kafka.NewTopics(cluster.Client(t), topicConfig)
+	s := among([]string{"deliver.crm"}, []string{"deliver.gone"}, nil)
+	refusal := cluster.Fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.CreateTopics}, Topic: "deliver.bad", Err: kerr.TopicAuthorizationFailed, Count: -1})
+	for _, step := range []struct {
+		want, added []string
+		refused     int
+	}{
+		{[]string{"deliver.crm", "deliver.bad", "deliver.shop"}, []string{"deliver.shop"}, 1},
+		{[]string{"deliver.shop"}, nil, 1},
+		{s.Leftovers(), []string{"deliver.gone"}, 1},
+		{s.Leftovers(), nil, 1},
 	} {
-		if diff := cmp.Diff(step.want, s.Add(step.add)); diff != "" {
-			t.Errorf("add %v (-want +got):\n%s", step.add, diff)
+		s.Want(step.want)
+		added, refused, err := s.Obtain(t.Context(), topics)
+		if diff := cmp.Diff(step.added, added); diff != "" || len(refused) != step.refused || err != nil || s.Complete() {
+			t.Errorf("wanted %v: refused %v, %v, added (-want +got):\n%s", step.want, refused, err, diff)
 		}
+	}
+	refusal.Remove()
+	if added, _, err := s.Obtain(t.Context(), topics); !cmp.Equal(added, []string{"deliver.bad"}) || err != nil || !s.Complete() {
+		t.Errorf("added %v, %v, once it is not refused any more", added, err)
+	}
+}
+
+var topicConfig = kafka.TopicConfig{Partitions: 1, DeliverPartitions: 1, Replication: 1, RawRetention: time.Hour, Embedded: true}
+
+// TestATopicThatIsRefused is no leftover, and holds up no other.
+func TestATopicThatIsRefused(t *testing.T) {
+	t.Parallel()
+	s := among([]string{"deliver.bad", "deliver.crm"}, []string{"deliver.bad", "deliver.crm"}, map[string]error{"deliver.bad": kerr.TopicAuthorizationFailed})
+	if got := s.Topics(); !cmp.Equal(got, []string{"deliver.crm"}) || len(s.Leftovers()) != 0 || s.Complete() {
+		t.Errorf("consumed %v, left over %v, complete %t", got, s.Leftovers(), s.Complete())
 	}
 }
 
@@ -52,9 +80,9 @@ func TestAddNamesWhatIsNew(t *testing.T) {
 func TestFindCreatesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	cluster := testkit.Fake(t)
-	topics := kafka.NewTopics(cluster.Client(t), kafka.TopicConfig{Partitions: 1, DeliverPartitions: 1, Replication: 1, RawRetention: time.Hour, Embedded: true})
+	topics := kafka.NewTopics(cluster.Client(t), topicConfig)
 	ws := workspace.NewSnapshot(nil, []workspace.Destination{{ID: "crm"}, {ID: "shop"}})
-	s, err := Find(t.Context(), topics, ws, []time.Duration{5 * time.Second, time.Minute, time.Minute})
+	s, _, err := Find(t.Context(), topics, ws, []time.Duration{5 * time.Second, time.Minute, time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

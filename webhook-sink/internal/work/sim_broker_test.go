@@ -107,7 +107,25 @@ func (b *simBroker) assign(at dispatch.Place, reader func(dispatch.Place)) (from
 	defer b.mu.Unlock()
 	p := b.parts[at]
 	p.reader = reader
-	return p.position(p.committed), offsets.Decode(p.committed, p.done)
+	done = offsets.Decode(p.committed, p.done)
+	if main, _, ok := done.Resume(p.committed); ok {
+		return p.position(main), done
+	}
+	return p.position(p.committed), done
+}
+
+// part returns up to limit records from an offset on, and the offset behind them.
+func (b *simBroker) part(at dispatch.Place, from int64, limit int) ([]*kgo.Record, int64) {
+	b.mu.Lock()
+	position := b.parts[at].position(from)
+	b.mu.Unlock()
+	records, _ := b.read(at, position, limit)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(records) < limit {
+		return records, b.parts[at].next
+	}
+	return records, records[len(records)-1].Offset + 1
 }
 
 func (b *simBroker) release(at dispatch.Place) {
@@ -142,7 +160,7 @@ func (b *simBroker) left() int {
 	for _, p := range b.parts {
 		done := offsets.Decode(p.committed, p.done)
 		for _, r := range p.records {
-			if !done.Contains(r.Offset, r.LeaderEpoch) {
+			if !done.ContainsKey(r.Key, r.Offset, r.LeaderEpoch) {
 				left++
 			}
 		}

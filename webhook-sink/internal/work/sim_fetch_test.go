@@ -125,3 +125,19 @@ func (m *simMember) take(at dispatch.Place, records []*kgo.Record) {
 	}
 	m.dispatcher.Take(at, jobs)
 }
+
+// reread reads parts of a partition once more, as session.reread does.
+func (m *simMember) reread(r *dispatch.Reread) {
+	for r != nil && Rest(m.ctx, simReread) && !m.dead.Load() {
+		records, next := m.group.broker.part(r.Place, r.From, simPortion)
+		m.rereads.Add(int64(len(records)))
+		if m.skew != 0 {
+			for i, record := range records {
+				once := *record
+				shift(&once, -m.skew)
+				records[i] = &once
+			}
+		}
+		r = m.dispatcher.Bring(r, records, next)
+	}
+}

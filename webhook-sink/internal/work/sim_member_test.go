@@ -24,6 +24,7 @@ const (
 	simGrace     = time.Second            // of a stop, beyond the timeout
 	simFetch     = 2 * time.Millisecond   // from an append to the poll that returns it
 	simResume    = 250 * time.Millisecond // from a resume to the poll: the fetch under way without it
+	simReread    = 5 * time.Millisecond   // of a part that was read before
 	simPoll      = 1000                   // records of a poll
 	simPortion   = 250                    // of them of one partition
 	simWriteTime = 2 * time.Millisecond   // of a record, from the client to its acknowledgement
@@ -36,9 +37,10 @@ type simMember struct {
 	skew       time.Duration // of its clock: what it writes is ahead by so much
 	dispatcher *dispatch.Dispatcher
 	attempter  *attempt.Attempter
-	inFlight   *peak // attempts
-	queued     *peak // bytes
-	busy       *peak // workers
+	inFlight   *peak        // attempts
+	queued     *peak        // bytes
+	busy       *peak        // workers
+	rereads    atomic.Int64 // records
 
 	ctx     context.Context //nolint:containedctx // of the workers, as long as the member lives
 	cut     context.CancelFunc
@@ -97,6 +99,7 @@ func (g *simGroup) newMember(skew time.Duration) *simMember {
 				worker.Work(m.ctx, j)
 			})
 		},
+		Reread: func(r *dispatch.Reread) { m.workers.Go(func() { m.reread(r) }) },
 	})
 	worker.Done = m.dispatcher.Done
 	m.loops.Go(m.fetchLoop)

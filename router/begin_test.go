@@ -1,0 +1,78 @@
+package router
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anabranch/anabranch/internal/kafka"
+)
+
+func TestBegin(t *testing.T) {
+	t.Parallel()
+	at := func(next int64) *mark { return &mark{next: next} }
+	offset := func(n int64) *int64 { return &n }
+	log := kafka.Extent{Start: 100, Stable: 200, End: 200}
+	for name, c := range map[string]struct {
+		evidence
+		at    int64
+		cause cause
+	}{
+		"commit within the log":            {evidence{committed: at(150), history: true}, 150, asCommitted},
+		"commit at the end":                {evidence{committed: at(200)}, 200, asCommitted},
+		"commit before bookmark":           {evidence{committed: at(150), kept: at(140)}, 150, asCommitted},
+		"commit before setting":            {evidence{committed: at(150), told: offset(100)}, 150, asCommitted},
+		"commit before what is left":       {evidence{committed: at(90)}, 100, asDeleted},
+		"commit beyond the end":            {evidence{committed: at(203), later: -1}, 200, asCut},
+		"tail lost, events came since":     {evidence{committed: at(203), later: 190}, 190, asCut},
+		"topic made anew":                  {evidence{committed: at(900), later: 100}, 100, asCut},
+		"later events came while we asked": {evidence{committed: at(203), later: 201}, 200, asCut},
+		"bookmark":                         {evidence{kept: at(140), neighbours: true}, 140, asKept},
+		"bookmark before setting":          {evidence{kept: at(140), history: true, told: offset(100)}, 140, asKept},
+		"bookmark before what is left":     {evidence{kept: at(90), neighbours: true}, 100, asDeleted},
+		"bookmark beyond the end":          {evidence{kept: at(203), later: 190, neighbours: true}, 190, asCut},
+		"new installation":                 {evidence{}, 100, asNew},
+		"new installation with a setting":  {evidence{told: offset(200)}, 100, asNew},
+		"first events of a partition":      {evidence{neighbours: true, history: true}, 100, asNew},
+		"nothing is known":                 {evidence{history: true}, 0, notAtAll},
+		"nothing is known, and told":       {evidence{history: true, told: offset(170)}, 170, asTold},
+	} {
+		c.extent = log
+		if got := begin(c.evidence); got.next != c.at || got.cause != c.cause {
+			t.Errorf("%s: at %d, cause %d, want %d, %d", name, got.next, got.cause, c.at, c.cause)
+		}
+	}
+}
+
+func TestMarkSurvivesACommit(t *testing.T) {
+	t.Parallel()
+	newest := time.UnixMilli(1_700_000_000_123)
+	for metadata, want := range map[string]time.Time{
+		mark{next: 7, newest: newest}.metadata(): newest,
+		mark{next: 7}.metadata():                 {},
+		"":                                       {},
+		"anabranch-1b2c":                         {}, // the member's id, from earlier releases
+		newestKey:                                {},
+		newestKey + "soon":                       {},
+		mark{newest: time.UnixMilli(-1)}.metadata(): time.UnixMilli(-1),
+	} {
+		if diff := cmp.Diff(mark{next: 7, newest: want}, markOf(7, metadata), cmp.AllowUnexported(mark{})); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", metadata, diff)
+		}
+	}
+}
+
+func TestStartIsAWordOrATime(t *testing.T) {
+	t.Parallel()
+	for _, good := range []string{"", "auto", "first", "end", "2026-09-18T03:00:00Z", "2026-09-18T03:00:00+02:00"} {
+		if err := (Config{MaxRecords: 1, TransactionTimeout: time.Second, Start: good}).Validate(); err != nil {
+			t.Errorf("%q: %v", good, err)
+		}
+	}
+	for _, bad := range []string{"latest", "2026-09-18", "03:00", "0001-01-01T00:00:00Z"} {
+		if err := (Config{MaxRecords: 1, TransactionTimeout: time.Second, Start: bad}).Validate(); err == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+}

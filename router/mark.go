@@ -1,0 +1,167 @@
+package router
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/anabranch/anabranch/internal/kafka"
+)
+
+// mark is how far a partition is routed.
+type mark struct {
+	next   int64     // the offset behind what was routed
+	newest time.Time // the latest time stamp of what was routed; zero: not known
+}
+
+// newestKey introduces the time stamp in the metadata of a commit.
+const newestKey = "newest="
+
+// metadata is what a commit says beside the offset.
+func (m mark) metadata() string {
+	if m.newest.IsZero() {
+		return ""
+	}
+	return newestKey + strconv.FormatInt(m.newest.UnixMilli(), 10)
+}
+
+// markOf reads a commit. Those of earlier releases, and of whoever set the offset by
+// hand, know of no time.
+func markOf(offset int64, metadata string) mark {
+	m := mark{next: offset}
+	if text, ok := strings.CutPrefix(metadata, newestKey); ok {
+		if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
+			m.newest = time.UnixMilli(ms)
+		}
+	}
+	return m
+}
+
+// marks are those of the partitions of this process. They may be used by many
+// goroutines.
+type marks struct {
+	mu    sync.Mutex
+	parts map[int32]mark
+	fresh map[int32]bool // partitions whose mark is not kept yet
+	// cuts is up to where partitions are known to have lost what was not routed.
+	cuts map[int32]int64
+}
+
+func newMarks() *marks {
+	return &marks{parts: make(map[int32]mark), fresh: make(map[int32]bool), cuts: make(map[int32]int64)}
+}
+
+// begin notes where routing of a partition goes on.
+func (m *marks) begin(num int32, at mark) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.parts[num] = at
+	delete(m.fresh, num)
+}
+
+func (m *marks) forget(partitions []int32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, num := range partitions {
+		delete(m.parts, num)
+		delete(m.fresh, num)
+	}
+}
+
+// clear forgets all partitions: their session is over.
+func (m *marks) clear() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.parts)
+	clear(m.fresh)
+}
+
+// lost notes that a partition has lost what was not routed before an offset, and
+// reports whether that is news.
+func (m *marks) lost(num int32, before int64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known, ok := m.cuts[num]
+	m.cuts[num] = before
+	return !ok || known != before
+}
+
+// behind returns what the marks are once fetches are routed.
+func (m *marks) behind(fetches kgo.Fetches) map[int32]mark {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	behind := make(map[int32]mark)
+	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
+		if len(p.Records) == 0 {
+			return
+		}
+		at, more := behind[p.Partition]
+		if !more {
+			at = m.parts[p.Partition]
+		}
+		for _, rec := range p.Records {
+			if rec.Timestamp.After(at.newest) {
+				at.newest = rec.Timestamp
+			}
+		}
+		at.next = p.Records[len(p.Records)-1].Offset + 1
+		behind[p.Partition] = at
+	})
+	return behind
+}
+
+// routed notes that the transaction which led to these marks has committed.
+func (m *marks) routed(behind map[int32]mark) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for num, at := range behind {
+		if _, ours := m.parts[num]; ours {
+			m.parts[num], m.fresh[num] = at, true
+		}
+	}
+}
+
+// unkept returns the marks that changed since they were last asked for.
+func (m *marks) unkept() map[int32]kafka.Commit {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	commits := make(map[int32]kafka.Commit, len(m.fresh))
+	for num := range m.fresh {
+		at := m.parts[num]
+		commits[num] = kafka.Commit{Offset: at.next, Metadata: at.metadata()}
+	}
+	clear(m.fresh)
+	return commits
+}
+
+// again has marks that could not be kept returned once more.
+func (m *marks) again(commits map[int32]kafka.Commit) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for num := range commits {
+		if _, ours := m.parts[num]; ours {
+			m.fresh[num] = true
+		}
+	}
+}
+
+// annotate lets the commit of a transaction say how late the newest event is that was
+// routed.
+func annotate(behind map[int32]mark) func(*kmsg.TxnOffsetCommitRequest) error {
+	return func(req *kmsg.TxnOffsetCommitRequest) error {
+		for i := range req.Topics {
+			for j := range req.Topics[i].Partitions {
+				p := &req.Topics[i].Partitions[j]
+				if at, ok := behind[p.Partition]; ok {
+					text := at.metadata()
+					p.Metadata = &text
+				}
+			}
+		}
+		return nil
+	}
+}

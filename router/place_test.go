@@ -1,0 +1,255 @@
+package router
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// told is a router with what it logs.
+type told struct {
+	*Router
+	logs *testkit.Logs
+}
+
+func (b *bench) told(t *testing.T, start string) *told {
+	t.Helper()
+	r := b.router(t)
+	logs := new(testkit.Logs)
+	r.cfg.Start, r.log = start, logs.Logger()
+	return &told{r, logs}
+}
+
+// some produces n events of many users.
+func (b *bench) some(t *testing.T, name string, n int) {
+	t.Helper()
+	for i := range n {
+		b.send(t, event(fmt.Sprintf("%s-%d", name, i), i, schemas.Headers{Source: "web"}))
+	}
+}
+
+// later waits for another millisecond than the present one.
+func later(t *testing.T) {
+	t.Helper()
+	now := time.Now().UnixMilli()
+	testkit.Until(t, func() bool { return time.Now().UnixMilli() > now }, "the clock to tick")
+}
+
+// routedOnce waits for n different events on a destination's topic and for nothing
+// more of what is there.
+func (b *bench) routedOnce(t *testing.T, n int) {
+	t.Helper()
+	seen := map[string]int{}
+	for _, rec := range b.ReadAll(t, schemas.DeliverTopic("crm"), n) {
+		seen[string(rec.Key)]++
+	}
+	if len(seen) != n {
+		t.Errorf("%d events of %d: some are doubled and some are lost", len(seen), n)
+	}
+}
+
+// passed waits until a router has committed all there is.
+func (b *bench) passed(t *testing.T) {
+	t.Helper()
+	testkit.Until(t, func() bool {
+		lags, err := b.topics.Lag(t.Context(), Group, schemas.TopicRawEvents)
+		behind := int64(0)
+		for _, lag := range lags[schemas.TopicRawEvents] {
+			behind += lag.Offsets()
+		}
+		return err == nil && behind == 0
+	}, "everything to be routed")
+}
+
+// routeSome has a router route n events and stop.
+func (b *bench) routeSome(t *testing.T, name string, n int) {
+	t.Helper()
+	b.some(t, name, n)
+	stop := start(t, b.router(t))
+	b.passed(t)
+	stop()
+}
+
+func (b *bench) admin(t *testing.T) *kadm.Client { t.Helper(); return kadm.NewClient(b.Client(t)) }
+
+func (b *bench) deleteGroups(t *testing.T, groups ...string) {
+	t.Helper()
+	deleted, err := b.admin(t).DeleteGroups(t.Context(), groups...)
+	if err == nil {
+		err = deleted.Error()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAGroupWithoutItsOffsetsGoesOnAtTheirCopy: brokers forget the offsets of a group
+// whose members were away for a week, and people delete groups.
+func TestAGroupWithoutItsOffsetsGoesOnAtTheirCopy(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testkit.Brokers(t))
+	b.routeSome(t, "before", 30)
+	b.deleteGroups(t, Group)
+	b.some(t, "away", 20)
+	r := b.told(t, startAuto)
+	start(t, r.Router)
+	b.passed(t)
+	b.routedOnce(t, 50)
+	if r.logs.Count("routing goes on at the copy") == 0 || r.Ready() != nil {
+		t.Errorf("ready: %v, log:\n%s", r.Ready(), r.logs)
+	}
+}
+
+// TestAPartitionWithoutItsOffsetGoesOnAtItsCopy, beside others that have theirs.
+func TestAPartitionWithoutItsOffsetGoesOnAtItsCopy(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testkit.Brokers(t))
+	b.routeSome(t, "before", 30)
+	var one kadm.TopicsSet
+	one.Add(schemas.TopicRawEvents, 1)
+	if _, err := b.admin(t).DeleteOffsets(t.Context(), Group, one); err != nil {
+		t.Fatal(err)
+	}
+	b.some(t, "away", 20)
+	start(t, b.router(t))
+	b.passed(t)
+	b.routedOnce(t, 50)
+}
+
+// TestAnOffsetBeyondTheEndGoesOnBehindIt: a log lost its tail in a power failure, or
+// is another topic's by now, and the group's offset did not follow.
+func TestAnOffsetBeyondTheEndGoesOnBehindIt(t *testing.T) {
+	t.Parallel()
+	for name, anew := range map[string]bool{"tail lost": false, "made anew": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, testkit.Fake(t))
+			b.routeSome(t, "before", 30)
+			commits, err := b.admin(t).FetchOffsets(t.Context(), Group)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const beyond = 100
+			if anew {
+				if err := b.Fake.DeleteTopic(schemas.TopicRawEvents); err != nil {
+					t.Fatal(err)
+				}
+				b.CreateTopics(t, 3, schemas.TopicRawEvents)
+				b.client = b.Client(t) // knows the new id
+			}
+			// What comes before the router is back must not be passed over.
+			later(t) // no broker fails and comes back within a millisecond
+			b.some(t, "meanwhile", 10)
+			var offsets kadm.Offsets
+			commits.Each(func(o kadm.OffsetResponse) {
+				o.At, o.LeaderEpoch = o.At+beyond, -1
+				offsets.Add(o.Offset)
+			})
+			if err := b.admin(t).CommitAllOffsets(t.Context(), Group, offsets); err != nil {
+				t.Fatal(err)
+			}
+			r := b.told(t, startAuto)
+			start(t, r.Router)
+			testkit.Until(t, func() bool { return r.logs.Count("beyond the end") == 3 }, "a word on each partition")
+			b.some(t, "after", 10)
+			b.routedOnce(t, 50)
+		})
+	}
+}
+
+// TestANewInstallationBeginsWithTheFirstEvent whatever ROUTER_START says: ingest took
+// calls before a router was there.
+func TestANewInstallationBeginsWithTheFirstEvent(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testkit.Brokers(t))
+	b.some(t, "first", 20)
+	start(t, b.told(t, startEnd).Router)
+	b.routedOnce(t, 20)
+}
+
+// TestTheFirstEventsOfAPartitionAreRouted: there was no commit for it, and nothing to
+// commit, when the router was there last.
+func TestTheFirstEventsOfAPartitionAreRouted(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testkit.Brokers(t))
+	b.client = b.Client(t, kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	b.routeSome(t, "on partition 0", 5)
+	rec := event("on partition 2", 1, schemas.Headers{Source: "web"})
+	rec.Partition = 2
+	b.send(t, rec)
+	start(t, b.told(t, startEnd).Router)
+	b.routedOnce(t, 6)
+}
+
+// TestNothingIsKnown of what was routed: the router waits to be told, and goes on when
+// any router was.
+func TestNothingIsKnown(t *testing.T) {
+	t.Parallel()
+	for say, want := range map[string]int{startEnd: 5, startFirst: 40, "time": 15} {
+		t.Run(say, func(t *testing.T) {
+			t.Parallel()
+			c := testkit.Fake(t)
+			b := newBench(t, c)
+			b.routeSome(t, "before", 25)
+			later(t)
+			since := time.Now()
+			b.some(t, "away", 10)
+			b.deleteGroups(t, Group, Bookmark)
+
+			r := b.told(t, startAuto)
+			start(t, r.Router)
+			testkit.Until(t, func() bool { return r.waiting.err() != nil && r.ready.Load() }, "the router to wait")
+			r.lookOnce(t.Context())
+			if err := r.Ready(); err == nil || !strings.Contains(err.Error(), "ROUTER_START") {
+				t.Errorf("ready: %v, want a word on ROUTER_START", err)
+			}
+			if r.logs.Count("level=ERROR") == 0 {
+				t.Errorf("nothing in the log:\n%s", r.logs)
+			}
+			b.ReadAll(t, schemas.DeliverTopic("crm"), 25) // and no more
+
+			if say == "time" {
+				say = since.Format(time.RFC3339Nano)
+			}
+			other := b.router(t)
+			other.cfg.Start, other.set.TransactionalID = say, "anabranch-router-b"
+			start(t, other)
+			testkit.Until(t, func() bool {
+				r.lookOnce(t.Context())
+				return r.Ready() == nil && other.Ready() == nil
+			}, "both to know where to begin")
+			b.some(t, "after", 5)
+			b.ReadAll(t, schemas.DeliverTopic("crm"), 25+want)
+		})
+	}
+}
+
+// TestEventsThatWereDeletedUnrouted are counted, once, and said.
+func TestEventsThatWereDeletedUnrouted(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testkit.Brokers(t))
+	b.client = b.Client(t, kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	b.routeSome(t, "before", 5)
+	b.some(t, "deleted", 4)
+	var cut kadm.Offsets
+	cut.AddOffset(schemas.TopicRawEvents, 0, 9, -1)
+	if _, err := b.admin(t).DeleteRecords(t.Context(), cut); err != nil {
+		t.Fatal(err)
+	}
+	r := b.told(t, startAuto)
+	start(t, r.Router)
+	testkit.Until(t, func() bool { return r.logs.Count("deleted before they were routed") == 1 }, "a word on it")
+	if got := testutil.ToFloat64(r.metrics.deleted); got != 4 {
+		t.Errorf("%v events are counted, want 4", got)
+	}
+	b.some(t, "after", 3)
+	b.routedOnce(t, 8)
+}

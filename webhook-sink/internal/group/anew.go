@@ -1,0 +1,144 @@
+package group
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
+	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
+)
+
+// commit is what the group keeps for a partition.
+type commit struct {
+	offset int64
+	epoch  int32           // of the record before the offset, -1 when that is not known
+	of     offsets.TopicID // zero when the commit does not say
+}
+
+// present is what a partition is now.
+type present struct {
+	id    offsets.TopicID // of its topic, zero when the brokers do not say
+	epoch int32           // of its leader
+	end   int64           // -1 when that is not known
+}
+
+// stale reports whether a commit is of an earlier topic than the one that bears the
+// name now. Its offset says nothing about that one, all of which is unread.
+//
+// Without ids it takes a commit beyond the end. A log that only lost its tail has had
+// another leader since, of a higher epoch; one that was made anew begins with the
+// lowest. To take the former for the latter would deliver a week of events again.
+func stale(c commit, p present) bool {
+	switch none := (offsets.TopicID{}); {
+	case c.offset <= 0:
+		return false
+	case c.of != none && p.id != none:
+		return c.of != p.id
+	default:
+		return p.end >= 0 && c.offset > p.end && p.epoch <= c.epoch
+	}
+}
+
+// judge notes which partitions are to be read from their start, whatever is committed.
+func (m *Member) judge(ctx context.Context, commits map[dispatch.Place]commit) {
+	now, err := m.look(ctx, commits)
+	if err != nil {
+		m.Logger.Warn("look up topics failed, taking their committed offsets as they are", "error", err)
+	}
+	m.resuming.Lock()
+	defer m.resuming.Unlock()
+	for at, c := range commits {
+		p, known := now[at]
+		if !known || !stale(c, p) {
+			delete(m.anew, at)
+			continue
+		}
+		if m.anew == nil {
+			m.anew = make(map[dispatch.Place]bool)
+		}
+		m.anew[at] = true
+		m.Logger.Warn("topic was made anew since its offset was committed, reading it from its start",
+			"topic", at.Topic, "partition", at.Num, "committed", c.offset)
+	}
+}
+
+func (m *Member) isAnew(at dispatch.Place) bool {
+	m.resuming.Lock()
+	defer m.resuming.Unlock()
+	return m.anew[at]
+}
+
+// Begin corrects where reading begins: not where a commit of an earlier topic says.
+// The client calls it with the group's offsets, after FinishedBefore was asked.
+func (m *Member) Begin(_ context.Context, all map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+	for topic, partitions := range all {
+		for num := range partitions {
+			if m.isAnew(dispatch.Place{Topic: topic, Num: num}) {
+				partitions[num] = kgo.NewOffset().AtStart()
+			}
+		}
+	}
+	return all, nil
+}
+
+// look returns what the partitions of commits are now.
+func (m *Member) look(ctx context.Context, commits map[dispatch.Place]commit) (map[dispatch.Place]present, error) {
+	now := make(map[dispatch.Place]present, len(commits))
+	topics, err := m.describe(ctx, topicsOf(commits, func(c commit) bool { return c.offset > 0 }))
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range topics {
+		for _, p := range t.Partitions {
+			now[dispatch.Place{Topic: *t.Topic, Num: p.Partition}] = present{id: t.TopicID, epoch: p.LeaderEpoch, end: -1}
+		}
+	}
+	unsaid := topicsOf(commits, func(c commit) bool { return c.offset > 0 && c.of == offsets.TopicID{} })
+	if len(unsaid) == 0 {
+		return now, nil
+	}
+	ends, err := m.Ends(ctx, unsaid...)
+	for topic, partitions := range ends {
+		for num, end := range partitions {
+			at := dispatch.Place{Topic: topic, Num: num}
+			if p, known := now[at]; known {
+				p.end = end
+				now[at] = p
+			}
+		}
+	}
+	return now, err
+}
+
+func topicsOf(commits map[dispatch.Place]commit, which func(commit) bool) []string {
+	var topics []string
+	for at, c := range commits {
+		if which(c) {
+			topics = append(topics, at.Topic)
+		}
+	}
+	slices.Sort(topics)
+	return slices.Compact(topics)
+}
+
+// describe asks for the ids and leaders of topics.
+func (m *Member) describe(ctx context.Context, topics []string) ([]kmsg.MetadataResponseTopic, error) {
+	if len(topics) == 0 {
+		return nil, nil // none would mean all
+	}
+	req := kmsg.NewPtrMetadataRequest()
+	for _, name := range topics {
+		t := kmsg.NewMetadataRequestTopic()
+		t.Topic = kmsg.StringPtr(name)
+		req.Topics = append(req.Topics, t)
+	}
+	resp, err := req.RequestWith(ctx, m.Client)
+	if err != nil {
+		return nil, fmt.Errorf("describe topics: %w", err)
+	}
+	return slices.DeleteFunc(resp.Topics, func(t kmsg.MetadataResponseTopic) bool { return t.Topic == nil || t.ErrorCode != 0 }), nil
+}
