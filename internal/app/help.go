@@ -8,6 +8,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/app/command"
 	"github.com/anabranch/anabranch/internal/app/settings"
+	"github.com/anabranch/anabranch/internal/workspace/wsschema"
 )
 
 const usage = `Anabranch: calls about users in over HTTP, through Kafka, out as signed webhooks.
@@ -21,11 +22,12 @@ const usage = `Anabranch: calls about users in over HTTP, through Kafka, out as 
   anabranch dead-letters list|show|redrive  what could not be delivered, and sending it again
   anabranch healthcheck                     whether the process beside it is ready, for container engines
   anabranch version
-  anabranch help [COMMAND|config]           this text, that of a command, or every setting with its default
+  anabranch help [COMMAND|config|workspace] this text, that of a command, every setting with its default, or every
+                                            key of the workspace file
 `
 
-// help prints the general text, the settings, or what there is to know of one
-// command.
+// help prints the general text, the settings, the keys of the workspace file, or what
+// there is to know of one command.
 func help(ctx context.Context, streams Streams, args []string) error {
 	if len(args) == 0 {
 		return streams.Print(usage)
@@ -34,6 +36,8 @@ func help(ctx context.Context, streams Streams, args []string) error {
 	switch name {
 	case "config":
 		return settings.WriteReference(streams.Out)
+	case "workspace":
+		return wsschema.WriteReference(streams.Out)
 	case "help", "version": // all there is to say of them
 		return streams.Print(usage)
 	}

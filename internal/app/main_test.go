@@ -40,6 +40,7 @@ func TestCommandLine(t *testing.T) {
 		"help version":           {out: "anabranch version"},
 		"help start":             {err: `unknown command "start"`},
 		"help config":            {out: "WEBHOOK_SINK_RETRY_WINDOW"},
+		"help workspace":         {out: "sharedSecret:"},
 		"version":                {out: "anabranch "},
 		"apply":                  {err: "expected -f FILE"},
 		"run now":                {err: `unexpected argument "now"`},

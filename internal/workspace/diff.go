@@ -3,6 +3,7 @@ package workspace
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -16,7 +17,7 @@ type Change struct {
 	Fields []string // Changed: the keys of the file that differ, in its order
 }
 
-// The two kinds of things that a workspace holds.
+// The kinds of things that a workspace holds, as the [Document] declares them.
 const (
 	KindSource      = "source"
 	KindDestination = "destination"
@@ -42,70 +43,44 @@ func (c Change) String() string {
 	return line
 }
 
-// Diff returns what has to change for before to become after: sources
-// ahead of destinations, each by id. It is empty when both say the same.
+// Diff returns what has to change for before to become after: kinds in the order
+// of the [Document], each by id. It is empty when both say the same.
 func Diff(before, after *Snapshot) []Change {
-	changes := diffByID(KindSource, before.sourceByID, after.sourceByID, Source.differences)
-	return append(changes, diffByID(KindDestination, before.destByID, after.destByID, (*Destination).differences)...)
-}
-
-func diffByID[T any](kind string, before, after map[string]T, differences func(T, T) []string) []Change {
-	ids := maps.Clone(before)
-	maps.Copy(ids, after)
 	var changes []Change
-	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		was, existed := before[id]
-		is, exists := after[id]
-		switch {
-		case !existed:
-			changes = append(changes, Change{Op: Added, Kind: kind, ID: id})
-		case !exists:
-			changes = append(changes, Change{Op: Removed, Kind: kind, ID: id})
-		default:
-			if fields := differences(was, is); len(fields) > 0 {
-				changes = append(changes, Change{Op: Changed, Kind: kind, ID: id, Fields: fields})
+	for _, section := range Declaration().Fields {
+		was, is := before.Entries(section.Kind), after.Entries(section.Kind)
+		ids := maps.Clone(was)
+		maps.Copy(ids, is)
+		for _, id := range slices.Sorted(maps.Keys(ids)) {
+			change := Change{Kind: section.Kind, ID: id}
+			switch from, to := was[id], is[id]; {
+			case !from.IsValid():
+				change.Op = Added
+			case !to.IsValid():
+				change.Op = Removed
+			default:
+				change.Op, change.Fields = Changed, section.Elem.Differences(from, to)
+			}
+			if change.Op != Changed || len(change.Fields) > 0 {
+				changes = append(changes, change)
 			}
 		}
 	}
 	return changes
 }
 
-// difference is a key of the file and whether its value differs.
-type difference struct {
-	field   string
-	differs bool
-}
-
-func differing(all ...difference) []string {
-	var fields []string
-	for _, d := range all {
-		if d.differs {
-			fields = append(fields, d.field)
+// Entries returns what the snapshot holds of a kind, by id.
+func (s *Snapshot) Entries(of string) map[string]reflect.Value {
+	entries := make(map[string]reflect.Value)
+	switch of {
+	case KindSource:
+		for id, source := range s.sourceByID {
+			entries[id] = reflect.ValueOf(source)
+		}
+	case KindDestination:
+		for id, destination := range s.destByID {
+			entries[id] = reflect.ValueOf(*destination)
 		}
 	}
-	return fields
-}
-
-func (s Source) differences(other Source) []string {
-	return differing(
-		difference{"name", s.Name != other.Name},
-		difference{"writeKey", s.WriteKeyHash != other.WriteKeyHash},
-		difference{"enabled", s.Enabled != other.Enabled},
-		difference{"trackingPlan", !s.Plan.equal(other.Plan)},
-	)
-}
-
-func (d *Destination) differences(other *Destination) []string {
-	return differing(
-		difference{"type", d.Type != other.Type},
-		difference{"name", d.Name != other.Name},
-		difference{"sources", !slices.Equal(d.Sources, other.Sources)},
-		difference{"enabled", d.Enabled != other.Enabled},
-		difference{"sharedSecret", d.SharedSecret != other.SharedSecret},
-		difference{"endpoints", !slices.EqualFunc(d.Endpoints, other.Endpoints, Endpoint.equal)},
-	)
-}
-
-func (e Endpoint) equal(other Endpoint) bool {
-	return e.URL == other.URL && slices.Equal(e.Headers, other.Headers)
+	return entries
 }

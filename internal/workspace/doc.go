@@ -2,7 +2,8 @@
 // and which destinations receive them.
 //
 // It is the model alone, all that a stage needs: an immutable [Snapshot] behind
-// an atomic pointer ([Live]). Where snapshots come from is the business of the
+// an atomic pointer ([Live]). The tags of its types declare how they are written
+// down, in [Document]. Where snapshots come from is the business of the
 // packages below it, none of which this one imports. People write a YAML file,
 // which wsfile reads and wswatch watches; wstopic keeps the workspace in the
 // topic `workspace` and follows what the topic says. The file is only a way in:

@@ -3,8 +3,14 @@ package workspace
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"reflect"
 	"slices"
+	"sync"
 
+	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
+	"github.com/anabranch/anabranch/internal/workspace/internal/rules"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -16,15 +22,50 @@ const TypeWebhooks = "webhooks"
 const MaxEndpoints = 5
 
 // MaxWriteKeyBytes is the length that a write key may have at most.
-const MaxWriteKeyBytes = 256
+const MaxWriteKeyBytes = rules.MaxWriteKeyBytes
+
+// Document is a workspace as it is written down: a list for each kind of thing
+// that it holds. The tags of the types in it are its whole declaration, which
+// package kind explains.
+type Document struct {
+	Sources      []Source      `file:"sources" kind:"source" each:"a source" desc:"where calls come from"`
+	Destinations []Destination `file:"destinations" kind:"destination" each:"a destination" desc:"where calls go to"`
+}
+
+// Snapshot returns the workspace that it describes.
+func (d *Document) Snapshot() *Snapshot { return NewSnapshot(d.Sources, d.Destinations) }
+
+// Declaration returns what the tags of [Document] declare.
+func Declaration() *kind.Shape { return declaration() }
+
+var declaration = sync.OnceValue(func() *kind.Shape { return kind.Of(reflect.TypeFor[Document]()) })
 
 // Source is one origin of calls: a web site, an app, a server.
 type Source struct {
-	ID           string        // as schemas.ValidID wants it; never changes
-	Name         string        // for people
-	WriteKeyHash [32]byte      // SHA-256 of the write key; see [HashWriteKey]
-	Enabled      bool          // a disabled source's write key is unknown to ingest
-	Plan         *TrackingPlan // nil: whatever is a valid call is taken in
+	ID           string        `file:"id" record:"-" rule:"id" unique:"an id" desc:"its name for machines, which never changes"`
+	Name         string        `file:"name" else:"id" rule:"name" desc:"for people"`
+	WriteKeyHash KeyHash       `file:"writeKey" record:"writeKeySHA256" rule:"writeKey" unique:"a write key" desc:"what its calls are known by; only a hash of it is stored"`
+	Enabled      bool          `file:"enabled" default:"true" absent:"false" desc:"whether its calls are taken in"` // when not, ingest does not know the write key
+	Plan         *TrackingPlan `file:"trackingPlan,optional" want:"a tracking plan: action, events, identify, group, page, screen" desc:"what its calls may hold; without one any valid call is taken in"`
+}
+
+// KeyHash is the SHA-256 of a write key.
+type KeyHash [sha256.Size]byte //nolint:recvcheck // it is written as a value and read through a pointer
+
+// HashSecret makes it the hash of a write key.
+func (h *KeyHash) HashSecret(writeKey string) { *h = HashWriteKey(writeKey) }
+
+// MarshalText returns 64 hexadecimal digits.
+func (h KeyHash) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, h[:]), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (h *KeyHash) UnmarshalText(text []byte) error {
+	hash, err := hex.DecodeString(string(text))
+	if err != nil || len(hash) != len(h) {
+		return errors.New("64 hexadecimal digits")
+	}
+	copy(h[:], hash)
+	return nil
 }
 
 // HashWriteKey returns what [Source.WriteKeyHash] holds for a write key.
@@ -36,13 +77,13 @@ func HashWriteKey(writeKey string) [32]byte {
 // Destination is one receiver of calls. Those handed out by a [Snapshot] are
 // shared by all who read it and must not be changed.
 type Destination struct {
-	ID           string   // as schemas.ValidID wants it; its topic is schemas.DeliverTopic(ID)
-	Type         string   // TypeWebhooks
-	Name         string   // for people
-	Sources      []string // ids of the connected sources, ascending
-	Enabled      bool
-	SharedSecret schemas.Secret // empty: deliveries are not signed
-	Endpoints    []Endpoint     // one to MaxEndpoints
+	ID           string         `file:"id" record:"-" rule:"id" unique:"an id" desc:"its name for machines, which never changes; its topic is deliver.<id>"`
+	Type         string         `file:"type" enum:"webhooks" desc:"how it receives calls, whose integrations maps name it Webhooks"`
+	Name         string         `file:"name" else:"id" rule:"name" desc:"for people"`
+	Sources      []string       `file:"sources" ref:"sources" unique:"an entry" want:"a list of ids of sources" desc:"whose calls it receives"` // in a snapshot ascending
+	Enabled      bool           `file:"enabled" default:"true" absent:"false" desc:"whether it receives calls"`
+	SharedSecret schemas.Secret `file:"sharedSecret,optional" rule:"secret" desc:"what deliveries are signed with; they are not signed without it"`
+	Endpoints    []Endpoint     `file:"endpoints" items:"1-5" each:"an endpoint" desc:"where its calls are delivered to, each call to all of them"` // at most MaxEndpoints
 }
 
 // IntegrationName returns the name that selects the destination in a call's
@@ -64,14 +105,14 @@ func (d *Destination) Connected(sourceID string) bool {
 // delivery to it. Its URL may carry credentials: printed, logged or marshalled
 // an Endpoint shows [Endpoint.SafeURL] and the names of its headers.
 type Endpoint struct {
-	URL     string   // absolute, http or https, no fragment
-	Headers []Header // in the order they were written
+	URL     string   `file:"url" rule:"url" unique:"a URL" desc:"absolute, without a fragment"`
+	Headers []Header `file:"headers,optional,mapping" items:"0-20" want:"a mapping of header names to values" desc:"sent with each delivery to it"` // in the order they were written
 }
 
 // Header is one static header. Name is a valid RFC 9110 field name.
 type Header struct {
-	Name  string
-	Value schemas.Secret // people put tokens here
+	Name  string         `file:"name" rule:"headerName" unique:"a name (in any case),fold" desc:"is none that deliveries or connections set themselves"`
+	Value schemas.Secret `file:"value" rule:"headerValue" desc:"value of the header"` // people put tokens here
 }
 
 // Fingerprint identifies the endpoint in the headers of a retry: it is a hash

@@ -4,24 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"strings"
-)
 
-// redacted stands where nothing may be shown.
-const redacted = "[redacted]"
+	"github.com/anabranch/anabranch/internal/workspace/internal/rules"
+)
 
 // SafeURL returns the URL without user information and query: what logs,
 // errors and people's screens may show.
-func (e Endpoint) SafeURL() string {
-	parsed, err := url.Parse(e.URL)
-	if err != nil {
-		return redacted // the error of url.Parse quotes all of it
-	}
-	parsed.User, parsed.RawQuery, parsed.ForceQuery = nil, "", false
-	parsed.Fragment, parsed.RawFragment = "", ""
-	return parsed.String()
-}
+func (e Endpoint) SafeURL() string { return rules.SafeURL(e.URL) }
 
 // String describes the endpoint without secrets.
 func (e Endpoint) String() string {

@@ -20,6 +20,8 @@ func TestNothingShowsSecrets(t *testing.T) {
 		"destination": *d, "destination pointer": d, "destinations": s.Destinations(),
 		"endpoint": d.Endpoints[0], "endpoint pointer": &d.Endpoints[0], "endpoints": d.Endpoints,
 		"header": d.Endpoints[0].Headers[0], "headers": d.Endpoints[0].Headers,
+		"document": workspace.Document{Sources: s.Sources(), Destinations: []workspace.Destination{*d}},
+		"entries":  s.Entries(workspace.KindDestination)["crm"].Interface(),
 		"snapshot": s, "live": workspace.NewLive(s), "changes": workspace.Diff(workspace.NewSnapshot(nil, nil), s),
 	})
 }

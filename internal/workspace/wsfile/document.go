@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/anabranch/anabranch/internal/workspace/internal/decode"
 )
 
 // maxFileBytes bounds a workspace file: hundreds of times a large one, and
@@ -21,31 +23,31 @@ const wantDocument = "the keys sources and destinations; `sources: []` says that
 
 // document reads the one YAML document of a file. Without a result it has
 // reported why.
-func document(text []byte, found *problems) *yaml.Node {
+func document(text []byte, found *decode.Problems) *yaml.Node {
 	if len(text) > maxFileBytes {
-		found.add(Problem{Value: fmt.Sprintf("%d bytes", len(text)), Want: fmt.Sprintf("at most %d", maxFileBytes)})
+		found.Add(Problem{Value: fmt.Sprintf("%d bytes", len(text)), Want: fmt.Sprintf("at most %d", maxFileBytes)})
 		return nil
 	}
 	if i := unprintable(text); i >= 0 {
-		found.add(Problem{Line: lineAt(text, i), Value: fmt.Sprintf("the byte 0x%02x", text[i]), Want: "printable UTF-8 text"})
+		found.Add(Problem{Line: lineAt(text, i), Value: fmt.Sprintf("the byte 0x%02x", text[i]), Want: "printable UTF-8 text"})
 		return nil
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	root, err := nextDocument(decoder)
 	switch {
 	case errors.Is(err, io.EOF):
-		found.add(Problem{Line: 1, Value: "an empty file", Want: wantDocument})
+		found.Add(Problem{Line: 1, Value: "an empty file", Want: wantDocument})
 		return nil
 	case err != nil:
-		found.add(syntaxProblem(text, err))
+		found.Add(syntaxProblem(text, err))
 		return nil
 	}
 	// Whatever follows is not nothing: half of a change, or a second opinion.
 	switch second, err := nextDocument(decoder); {
 	case err == nil:
-		found.add(Problem{Line: second.Line, Value: "a second document", Want: "one document"})
+		found.Add(Problem{Line: second.Line, Value: "a second document", Want: "one document"})
 	case !errors.Is(err, io.EOF):
-		found.add(syntaxProblem(text, err))
+		found.Add(syntaxProblem(text, err))
 	}
 	return root
 }

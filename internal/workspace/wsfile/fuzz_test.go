@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/anabranch/anabranch/internal/workspace"
-	"github.com/anabranch/anabranch/internal/workspace/internal/rules"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wsrecord"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wstest"
 	"github.com/anabranch/anabranch/schemas"
@@ -53,7 +52,7 @@ func checkRefusal(t *testing.T, err error, lines int) {
 func checkAccepted(t *testing.T, s *workspace.Snapshot) {
 	t.Helper()
 	for _, d := range s.Destinations() {
-		if !schemas.ValidID(d.ID) || d.Type != workspace.TypeWebhooks || rules.Endpoints(len(d.Endpoints)) != "" {
+		if !schemas.ValidID(d.ID) || d.Type != workspace.TypeWebhooks || len(d.Endpoints) < 1 || len(d.Endpoints) > workspace.MaxEndpoints {
 			t.Errorf("destination %+v", d)
 		}
 		for _, id := range d.Sources {
@@ -63,7 +62,7 @@ func checkAccepted(t *testing.T, s *workspace.Snapshot) {
 		}
 	}
 	table := wsrecord.NewTable()
-	records, err := wsrecord.Encode(workspace.Diff(workspace.NewSnapshot(nil, nil), s), s)
+	records, err := wsrecord.NewTable().Encode(workspace.Diff(workspace.NewSnapshot(nil, nil), s), s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,44 +10,8 @@ import (
 	"github.com/anabranch/anabranch/internal/workspace/internal/wstest"
 )
 
-// crm is a workspace of one source and one destination that uses every key.
-const crm = `sources:
-  - id: website
-    name: Website
-    writeKey: wk_website
-    enabled: true
-    trackingPlan:
-      action: block
-      events:
-        Order Completed:
-          properties:
-            order_id: {type: string, required: true}
-            total: {type: number, required: false}
-          additionalProperties: false
-        Signed Out: {}
-      additionalEvents: true
-      identify:
-        traits:
-          e-mail: {required: true}
-        additionalTraits: true
-      group:
-        traits: {}
-        additionalTraits: false
-      page:
-        properties: {url: {type: string}}
-      screen:
-        properties: {size: {type: integer}}
-destinations:
-  - id: crm
-    type: webhooks
-    name: CRM
-    sources: [website]
-    enabled: true
-    sharedSecret: {env: CRM_SECRET}
-    endpoints:
-      - url: https://crm.example.com/hooks/events
-        headers: {X-Team: growth}
-`
+// crm uses every key.
+const crm = wstest.File
 
 // lookup resolves {env: CRM_SECRET} and a few files.
 func lookup() Lookup {

@@ -10,8 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anabranch/anabranch/internal/workspace"
-	"github.com/anabranch/anabranch/internal/workspace/internal/rules"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wstest"
+)
+
+const (
+	wantID       = "lower-case letters, digits and hyphens, 1 to 64"
+	wantWriteKey = "printable ASCII without spaces and colons, 1 to 256"
 )
 
 func TestParseReadsEveryKey(t *testing.T) {
@@ -70,7 +74,7 @@ func TestParseReportsProblems(t *testing.T) {
 	}{
 		"unknown key, one near":      {source("id: website\nwirteKey: wk"), []string{"3: sources[0].writeKey: missing: expected text, {env: NAME} or {file: PATH}", "4: sources[0].wirteKey: unknown key: expected writeKey"}},
 		"unknown key, none near":     {source("id: website\nwriteKey: wk\ncolour: red"), []string{"5: sources[0].colour: unknown key: expected one of id, name, writeKey, enabled, trackingPlan"}},
-		"unknown key in a wide case": {source("ID: website\nwriteKey: wk"), []string{"3: sources[0].ID: unknown key: expected id", "3: sources[0].id: missing: expected " + rules.WantID}},
+		"unknown key in a wide case": {source("ID: website\nwriteKey: wk"), []string{"3: sources[0].ID: unknown key: expected id", "3: sources[0].id: missing: expected " + wantID}},
 		"unknown section":            {"sources: []\ndestinations: []\naudiences: []\n", []string{"3: audiences: unknown key: expected one of sources, destinations"}},
 		"repeated key":               {source("id: website\nwriteKey: wk\nid: app"), []string{"5: sources[0].id: repeated: expected the key once; it is also on line 3"}},
 		"repeated section":           {"sources: []\ndestinations: []\nsources: []\n", []string{"3: sources: repeated: expected the key once; it is also on line 1"}},
@@ -78,21 +82,21 @@ func TestParseReportsProblems(t *testing.T) {
 		"section cut short":          {"sources:\ndestinations: []\n", []string{"1: sources: nothing: expected a list; [] says that there are none"}},
 		"section of another kind":    {"sources: {}\ndestinations: none\n", []string{"1: sources: a mapping: expected a list; [] says that there are none", "2: destinations: text: expected a list; [] says that there are none"}},
 		"element of another kind":    {"sources: [website]\ndestinations: []\n", []string{"1: sources[0]: text: expected a source"}},
-		"id of another kind":         {source("id: [a]\nwriteKey: wk"), []string{"3: sources[0].id: a list: expected " + rules.WantID}},
-		"id with an underscore":      {source("id: web_site\nwriteKey: wk"), []string{`3: sources[0].id: "web_site": expected ` + rules.WantID}},
-		"id too long":                {source("id: " + long + "\nwriteKey: wk"), []string{`3: sources[0].id: "` + long + `": expected ` + rules.WantID}},
+		"id of another kind":         {source("id: [a]\nwriteKey: wk"), []string{"3: sources[0].id: a list: expected " + wantID}},
+		"id with an underscore":      {source("id: web_site\nwriteKey: wk"), []string{`3: sources[0].id: "web_site": expected ` + wantID}},
+		"id too long":                {source("id: " + long + "\nwriteKey: wk"), []string{`3: sources[0].id: "` + long + `": expected ` + wantID}},
 		"name cut short":             {source("id: website\nwriteKey: wk\nname:"), []string{"5: sources[0].name: nothing: expected text"}},
 		"name empty":                 {source("id: website\nwriteKey: wk\nname: ''"), []string{`5: sources[0].name: "": expected 1 to 256 bytes`}},
 		"enabled as text":            {source("id: website\nwriteKey: wk\nenabled: yes"), []string{`5: sources[0].enabled: "yes": expected true or false`}},
 		"enabled cut short":          {source("id: website\nwriteKey: wk\nenabled:"), []string{"5: sources[0].enabled: nothing: expected true or false"}},
-		"write key with a colon":     {source("id: website\nwriteKey: '" + wstest.Canary + ":'"), []string{"4: sources[0].writeKey: [redacted]: expected " + rules.WriteKey("")}},
+		"write key with a colon":     {source("id: website\nwriteKey: '" + wstest.Canary + ":'"), []string{"4: sources[0].writeKey: [redacted]: expected " + wantWriteKey}},
 		"an alias":                   {source("id: &x website\nwriteKey: *x"), []string{"4: sources[0].writeKey: an alias: expected text, {env: NAME} or {file: PATH}"}},
 		"a tag":                      {source("id: website\nwriteKey: !vault " + wstest.Canary), []string{`4: sources[0].writeKey: a value tagged "!vault": expected text, {env: NAME} or {file: PATH}`}},
 		"a key that is a list":       {source("id: website\nwriteKey: wk\n? [a]\n: b"), []string{"5: sources[0]: a list: expected a key that is text"}},
 		"missing keys": {"sources: [{}]\ndestinations: [{}]\n", []string{
-			"1: sources[0].id: missing: expected " + rules.WantID,
+			"1: sources[0].id: missing: expected " + wantID,
 			"1: sources[0].writeKey: missing: expected text, {env: NAME} or {file: PATH}",
-			"2: destinations[0].id: missing: expected " + rules.WantID,
+			"2: destinations[0].id: missing: expected " + wantID,
 			"2: destinations[0].type: missing: expected webhooks",
 			"2: destinations[0].sources: missing: expected a list of ids of sources",
 			"2: destinations[0].endpoints: missing: expected 1 to 5 endpoints",
@@ -100,7 +104,7 @@ func TestParseReportsProblems(t *testing.T) {
 		"another type":               {strings.Replace(destination(connected+delivered), "webhooks", "webhook", 1), []string{`9: destinations[0].type: "webhook": expected webhooks`}},
 		"unknown source":             {destination("sources: [website, shop]\n" + delivered), []string{`10: destinations[0].sources[1]: "shop": expected the id of one of the sources`}},
 		"source named twice":         {destination("sources: [app, app]\n" + delivered), []string{`10: destinations[0].sources[1]: "app": expected an entry of its own; line 10 has the same`}},
-		"source of another kind":     {destination("sources: [[app]]\n" + delivered), []string{"10: destinations[0].sources[0]: a list: expected " + rules.WantID}},
+		"source of another kind":     {destination("sources: [[app]]\n" + delivered), []string{"10: destinations[0].sources[0]: a list: expected " + wantID}},
 		"shared secret cut short":    {destination(connected + "sharedSecret:\n" + delivered), []string{"11: destinations[0].sharedSecret: nothing: expected text, {env: NAME} or {file: PATH}"}},
 		"shared secret empty":        {destination(connected + "sharedSecret: ''\n" + delivered), []string{"11: destinations[0].sharedSecret: [redacted]: expected UTF-8 text of 1 to 4096 bytes"}},
 		"no endpoints":               {destination(connected + "endpoints: []"), []string{"11: destinations[0].endpoints: 0 endpoints: expected 1 to 5 endpoints"}},
@@ -171,7 +175,7 @@ func TestParseLosesNothingWhenCut(t *testing.T) {
 func TestParseReportsManyProblems(t *testing.T) {
 	t.Parallel()
 	got := problemsOf(t, "sources: ["+strings.Repeat("x,", 200)+"]\ndestinations: []\n")
-	if last := got[len(got)-1]; len(got) != maxReported+1 || last != " and 100 more" {
+	if last := got[len(got)-1]; len(got) != 100+1 || last != " and 100 more" {
 		t.Errorf("%d lines, the last %q", len(got), last)
 	}
 }

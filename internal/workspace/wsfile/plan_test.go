@@ -45,6 +45,7 @@ func TestPlanProblems(t *testing.T) {
 	t.Parallel()
 	const (
 		path      = "sources[0].trackingPlan"
+		wantPlan  = "a tracking plan: action, events, identify, group, page, screen"
 		wantName  = "a name of printable characters, 1 to 256 bytes"
 		wantTypes = "one of string, number, integer, boolean, object, array"
 	)

@@ -91,7 +91,7 @@ func (p *Publisher) attempt(ctx context.Context, next *workspace.Snapshot, byPeo
 		return nil, err
 	}
 	changes := workspace.Diff(state.Snapshot, next)
-	records, err := wsrecord.Encode(changes, next)
+	records, err := state.table.Encode(changes, next)
 	if err != nil {
 		return nil, err
 	}

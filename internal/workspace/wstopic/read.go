@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/internal/workspace/internal/wsrecord"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -17,6 +18,7 @@ type State struct {
 	Snapshot *workspace.Snapshot
 	Applied  bool // people have applied a workspace, whatever is left of it
 
+	table    *wsrecord.Table
 	writable error // why an earlier release than the one that wrote it must not write to it
 	end      int64 // offset at which the next record would stand
 }
@@ -55,5 +57,5 @@ func ReadWith(ctx context.Context, opts []kgo.Opt, users Regulations) (State, er
 			return State{}, fmt.Errorf("read %s to its end: %w", schemas.TopicWorkspace, errors.Join(context.Cause(ctx), err))
 		}
 	}
-	return State{Snapshot: t.Snapshot(), Applied: t.Applied, writable: t.CheckWritable(), end: t.end}, nil
+	return State{Snapshot: t.Snapshot(), Applied: t.Applied, table: t.Table, writable: t.CheckWritable(), end: t.end}, nil
 }

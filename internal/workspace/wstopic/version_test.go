@@ -10,6 +10,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wstest"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // TestALaterReleaseWritesToTheWorkspace, as it does in the midst of an upgrade: this
@@ -46,4 +47,28 @@ func TestALaterReleaseWritesToTheWorkspace(t *testing.T) {
 	write(t, c, &kgo.Record{Key: []byte("destination/a")})
 	apply(t, p, wstest.Of("c"))
 	inForce(t, live, "c")
+}
+
+// TestApplyKeepsWhatALaterReleaseWrote: a release that is rolled back goes on
+// administrating the workspace, and must not undo what it does not know.
+func TestApplyKeepsWhatALaterReleaseWrote(t *testing.T) {
+	t.Parallel()
+	c := testkit.Brokers(t)
+	p := publisher(t, c)
+	apply(t, p, wstest.Of())
+	write(t, c, record("destination/a", `{"type":"webhooks","name":"A","enabled":true,"format":"v2","endpoints":[{"url":"https://a.example.com/","weight":7}]}`))
+	if lines := wstest.Lines(apply(t, p, wstest.Of("a"))); len(lines) != 1 || lines[0] != "~ destination a: name, sources changed" {
+		t.Fatalf("changed %v", lines)
+	}
+	var last string
+	for _, r := range c.ReadAll(t, schemas.TopicWorkspace, 4) {
+		if string(r.Key) == "destination/a" {
+			last = string(r.Value)
+		}
+	}
+	for _, kept := range []string{`"format":"v2"`, `"weight":7`, `"name":"a"`, `"sources":["website"]`} {
+		if !strings.Contains(last, kept) {
+			t.Errorf("no %s in %s", kept, last)
+		}
+	}
 }

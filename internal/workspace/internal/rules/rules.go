@@ -1,97 +1,134 @@
-// Package rules says what a workspace may hold. A file and a record of the topic
-// are held to the same rules: what is written to the topic by other means can't
-// replace a signature either.
-//
-// Each rule returns what it expected instead, or "" when it has no objection.
+// Package rules says what the texts of a workspace may hold. A declaration names
+// a rule, and a file, a record of the topic and the published schema are held to
+// it: what is written to the topic by other means can't replace a signature either.
 package rules
 
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
-	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
+
+// MaxWriteKeyBytes is the length that a write key may have at most.
+const MaxWriteKeyBytes = 256
 
 // Bounds that keep a destination's record well under the megabyte that brokers
 // take by default, with all endpoints, headers and escapes at their largest.
 const (
-	maxNameBytes   = 256
+	maxNameBytes   = 256 // also of a header's name, or of what a tracking plan names
 	maxSecretBytes = 4096
 	maxURLBytes    = 2048
-	maxHeaders     = 20
-	maxHeaderBytes = 256 // of a name
 )
 
-// What is wanted where nothing stands that a rule could object to.
-const (
-	WantID  = "lower-case letters, digits and hyphens, 1 to 64"
-	WantURL = "an http or https URL with a host"
+const wantURL = "an http or https URL with a host"
 
-	wantWriteKey = "printable ASCII without spaces and colons, 1 to 256"
-)
+// Rule is what a text may be.
+type Rule struct {
+	Want  string                   // what is expected where no text stands; may be empty
+	Check func(text string) string // what it expected instead; "" when it has no objection
+	// Show returns a refused text as problems may show it. Nil: as it is. With it, an
+	// accepted text is not shown either.
+	Show func(text string) string
 
-// ID is for the ids of sources and destinations, which name topics too.
-func ID(id string) string {
+	// What a schema can say of it, each of which allows all that Check allows.
+	Words   []string // no other is allowed
+	Pattern string   // in what RE2 and ECMAScript have in common
+	Never   string   // a pattern of what is refused
+	Most    int      // bytes, so that there are at most as many characters
+}
+
+// Named returns the rule that a declaration names; false without one.
+func Named(name string) (Rule, bool) {
+	switch name {
+	case "id":
+		return Rule{Want: checkID(""), Check: checkID, Pattern: "^[a-z0-9-]+$", Most: schemas.MaxIDBytes}, true
+	case "name":
+		return Rule{Want: "text", Check: checkName, Most: maxNameBytes}, true
+	case "writeKey":
+		return Rule{Check: checkWriteKey, Pattern: "^[!-9;-~]+$", Most: MaxWriteKeyBytes}, true
+	case "secret":
+		return Rule{Check: checkSecret, Most: maxSecretBytes}, true
+	case "url":
+		return Rule{Want: wantURL, Check: checkURL, Show: shownURL, Pattern: `^[Hh][Tt][Tt][Pp][Ss]?://[!-"$-.0-9;->@-~][!-"$-~]*$`, Most: maxURLBytes}, true
+	case "headerName":
+		return Rule{Want: "a header name", Check: checkHeaderName, Pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", Never: reservedPattern(), Most: maxNameBytes}, true
+	case "headerValue":
+		return Rule{Check: checkHeaderValue, Never: `[\x00-\x08\x0a-\x1f\x7f]`, Most: maxSecretBytes}, true
+	case "plannedName":
+		return Rule{Want: "a name", Check: checkPlannedName, Never: `[\x00-\x1f\x7f]`, Most: maxNameBytes}, true
+	}
+	return Rule{}, false
+}
+
+// OneOf is the rule of a closed set of words.
+func OneOf(words ...string) Rule {
+	want := strings.Join(words, ", ")
+	if len(words) > 1 {
+		want = "one of " + want
+	}
+	check := func(word string) string {
+		if slices.Contains(words, word) {
+			return ""
+		}
+		return want
+	}
+	return Rule{Want: want, Check: check, Words: words}
+}
+
+// checkID is for ids that name topics too.
+func checkID(id string) string {
 	if !schemas.ValidID(id) {
-		return WantID
+		return "lower-case letters, digits and hyphens, 1 to 64"
 	}
 	return ""
 }
 
-// Type is for the type of a destination.
-func Type(kind string) string {
-	if kind != workspace.TypeWebhooks {
-		return workspace.TypeWebhooks
-	}
-	return ""
-}
-
-// Name is for what people call a source or destination.
-func Name(name string) string {
+// checkName is for what people call a source or destination.
+func checkName(name string) string {
 	if name == "" || len(name) > maxNameBytes {
 		return fmt.Sprintf("1 to %d bytes", maxNameBytes)
 	}
 	return ""
 }
 
-// WriteKey refuses what can't be the user name of Basic authentication,
+// checkWriteKey refuses what can't be the user name of Basic authentication,
 // the way in which most clients send the key.
-func WriteKey(key string) string {
-	if key == "" || len(key) > workspace.MaxWriteKeyBytes || strings.Contains(key, ":") || !visibleASCII(key) {
-		return wantWriteKey
+func checkWriteKey(key string) string {
+	if key == "" || len(key) > MaxWriteKeyBytes || strings.Contains(key, ":") || !visibleASCII(key) {
+		return fmt.Sprintf("printable ASCII without spaces and colons, 1 to %d", MaxWriteKeyBytes)
 	}
 	return ""
 }
 
-// Secret refuses bytes that are not UTF-8: they would not survive the JSON
+// checkSecret refuses bytes that are not UTF-8: they would not survive the JSON
 // of the topic, and signatures would be wrong with nobody knowing why.
-func Secret(secret string) string {
+func checkSecret(secret string) string {
 	if secret == "" || len(secret) > maxSecretBytes || !utf8.ValidString(secret) {
 		return fmt.Sprintf("UTF-8 text of 1 to %d bytes", maxSecretBytes)
 	}
 	return ""
 }
 
-// URL is for an endpoint's. It asks for ASCII since the URL goes into the request line as it is.
-func URL(text string) string {
+// checkURL is for an endpoint's. It asks for ASCII since the URL goes into the
+// request line as it is.
+func checkURL(text string) string {
 	if text == "" || len(text) > maxURLBytes || !visibleASCII(text) {
-		return fmt.Sprintf("%s, visible ASCII only (other characters percent-encoded, names as xn--), at most %d bytes", WantURL, maxURLBytes)
+		return fmt.Sprintf("%s, visible ASCII only (other characters percent-encoded, names as xn--), at most %d bytes", wantURL, maxURLBytes)
 	}
 	parsed, err := url.Parse(text)
 	switch {
 	case err != nil, parsed.Scheme != "http" && parsed.Scheme != "https", parsed.Hostname() == "":
-		return WantURL
+		return wantURL
 	case strings.Contains(text, "#"):
 		return "a URL without a fragment"
 	}
-	return checkPort(parsed.Port())
-}
-
-func checkPort(port string) string {
+	port := parsed.Port()
 	if n, err := strconv.ParseUint(port, 10, 16); port != "" && (err != nil || n == 0) {
 		return "a port from 1 to 65535"
 	}
@@ -99,68 +136,37 @@ func checkPort(port string) string {
 }
 
 func visibleASCII(text string) bool {
-	for i := range len(text) {
-		if text[i] <= ' ' || text[i] >= 0x7f {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }
 
-// HeaderName refuses what is no RFC 9110 field name, and names that are
-// not the workspace's to set.
-func HeaderName(name string) string {
-	if !isToken(name) || len(name) > maxHeaderBytes {
-		return "a header name: letters, digits, and any of !#$%&'*+-.^_`|~, at most 256"
+// shownURL is for URLs that were refused: a misspelt one may be read with its user
+// information as path or scheme.
+func shownURL(text string) string {
+	parsed, err := url.Parse(text)
+	if err != nil || parsed.User == nil && strings.Contains(text, "@") {
+		return schemas.Secret(text).String()
 	}
-	switch strings.ToLower(name) {
-	case "x-signature", "content-type", "user-agent", "host", "content-length":
-		return "another header: this one is set by each delivery itself"
-	case "idempotency-key", "x-idempotency-key":
-		// Go's HTTP client takes a POST with either for repeatable, and sends
-		// it again by itself after some failures.
-		return "another header: this one makes HTTP clients repeat requests"
-	case "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization", "te",
-		"trailer", "transfer-encoding", "upgrade", "http2-settings", "expect":
-		return "another header: this one belongs to the connection, not to the delivery"
-	}
-	return ""
+	return strconv.Quote(SafeURL(text))
 }
 
-func isToken(name string) bool {
-	for i := range len(name) {
-		c := name[i]
-		alphanumeric := c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
-		if !alphanumeric && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
-			return false
-		}
+// SafeURL returns a URL without user information, query and fragment: what logs,
+// errors and people's screens may show.
+func SafeURL(text string) string {
+	parsed, err := url.Parse(text)
+	if err != nil {
+		return schemas.Secret(text).String() // the error of url.Parse quotes all of it
 	}
-	return name != ""
+	parsed.User, parsed.RawQuery, parsed.ForceQuery = nil, "", false
+	parsed.Fragment, parsed.RawFragment = "", ""
+	return parsed.String()
 }
 
-// HeaderValue refuses every control character but the tab: one line
-// break would let a value add headers of its own.
-func HeaderValue(text string) string {
-	for i := range len(text) {
-		if text[i] < ' ' && text[i] != '\t' || text[i] == 0x7f {
-			return "a header value without line breaks and control characters"
-		}
-	}
-	return Secret(text)
-}
-
-// Endpoints is for the number of endpoints of a destination.
-func Endpoints(n int) string {
-	if n < 1 || n > workspace.MaxEndpoints {
-		return fmt.Sprintf("1 to %d endpoints", workspace.MaxEndpoints)
-	}
-	return ""
-}
-
-// Headers is for the number of static headers of an endpoint.
-func Headers(n int) string {
-	if n > maxHeaders {
-		return fmt.Sprintf("at most %d headers", maxHeaders)
+// checkPlannedName is for the name of a planned event, property or trait. A name
+// with characters that nobody sees never means what it looks like.
+func checkPlannedName(name string) string {
+	unseen := func(r rune) bool { return !unicode.IsPrint(r) }
+	if name == "" || len(name) > maxNameBytes || !utf8.ValidString(name) || strings.ContainsFunc(name, unseen) {
+		return fmt.Sprintf("a name of printable characters, 1 to %d bytes", maxNameBytes)
 	}
 	return ""
 }

@@ -1,12 +1,19 @@
 package rules
 
 import (
-	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/anabranch/anabranch/internal/workspace"
 )
+
+// named returns what a rule checks.
+func named(tb testing.TB, name string) func(string) string {
+	tb.Helper()
+	rule, ok := Named(name)
+	if !ok {
+		tb.Fatalf("no rule %s", name)
+	}
+	return rule.Check
+}
 
 func TestRules(t *testing.T) {
 	t.Parallel()
@@ -14,16 +21,16 @@ func TestRules(t *testing.T) {
 		check     func(string) string
 		good, bad []string
 	}{
-		"id":   {ID, []string{"a", "crm-2", strings.Repeat("a", 64)}, []string{"", "A", "a_b", "a.b", "ä", strings.Repeat("a", 65)}},
-		"name": {Name, []string{"CRM", "Ümlaut 2", strings.Repeat("a", 256)}, []string{"", strings.Repeat("a", 257)}},
-		"type": {Type, []string{"webhooks"}, []string{"", "Webhooks", "webhook"}},
+		"id":   {named(t, "id"), []string{"a", "crm-2", strings.Repeat("a", 64)}, []string{"", "A", "a_b", "a.b", "ä", strings.Repeat("a", 65)}},
+		"name": {named(t, "name"), []string{"CRM", "Ümlaut 2", strings.Repeat("a", 256)}, []string{"", strings.Repeat("a", 257)}},
+		"type": {OneOf("webhooks").Check, []string{"webhooks"}, []string{"", "Webhooks", "webhook"}},
 		"write key": {
-			WriteKey,
+			named(t, "writeKey"),
 			[]string{"wk_website", "a", "!~", strings.Repeat("k", 256)},
 			[]string{"", "a b", "a:b", "a\n", "\x7f", "clé", strings.Repeat("k", 257)},
 		},
 		"URL": {
-			URL,
+			named(t, "url"),
 			[]string{
 				"http://h", "https://h.example.com/hooks/events?a=b", "HTTPS://H/", "http://127.0.0.1:8082/", "https://[::1]:8443/",
 				"https://user:password@h/", "https://h:65535", "https://xn--bcher-kva.example/", "https://h/%20",
@@ -34,15 +41,15 @@ func TestRules(t *testing.T) {
 				" https://h", "https://h\t", "http://h/%zz", "https://h/" + strings.Repeat("a", 2048),
 			},
 		},
-		"plan action":   {PlanAction, []string{"allow", "mark", "block"}, []string{"", "Block", "drop"}},
-		"property type": {PropertyType, []string{"string", "number", "integer", "boolean", "object", "array"}, []string{"", "String", "null", "date"}},
+		"plan action":   {OneOf("allow", "mark", "block").Check, []string{"allow", "mark", "block"}, []string{"", "Block", "drop"}},
+		"property type": {OneOf("string", "number", "integer", "boolean", "object", "array").Check, []string{"string", "number", "integer", "boolean", "object", "array"}, []string{"", "String", "null", "date"}},
 		"planned name": {
-			PlannedName,
+			named(t, "plannedName"),
 			[]string{"e", "Order Completed", "$current_url", `a "quoted" one`, "Bücher", "购物", strings.Repeat("a", 256)},
 			[]string{"", "a\tb", "a\n", "\x00", "a\u00a0b", "a\u200bb", "\u2028", "\xff", strings.Repeat("a", 257)},
 		},
 		"header name": {
-			HeaderName,
+			named(t, "headerName"),
 			[]string{"X-Team", "authorization", "a", "0", "!#$%&'*+-.^_`|~", "X-Signature-2", "Cookie", "Date"},
 			[]string{
 				"", "X Team", "X:Team", "X-Téam", "X\r\nY", "(a)", `"a"`, "X-Team ",
@@ -52,11 +59,11 @@ func TestRules(t *testing.T) {
 			},
 		},
 		"header value": {
-			HeaderValue,
+			named(t, "headerValue"),
 			[]string{"growth", "Bearer abc", "a\tb", "café", strings.Repeat("v", 4096)},
 			[]string{"", "a\r", "a\n", "a\x00", "\x1b[31m", "\x7f", "\xff", strings.Repeat("v", 4097)},
 		},
-		"secret": {Secret, []string{"s", "line\nbreak", "\x00", strings.Repeat("s", 4096)}, []string{"", "\xff", strings.Repeat("s", 4097)}},
+		"secret": {named(t, "secret"), []string{"s", "line\nbreak", "\x00", strings.Repeat("s", 4096)}, []string{"", "\xff", strings.Repeat("s", 4097)}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -72,31 +79,5 @@ func TestRules(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestPlan reaches the bound from below, with names whose quotes count twice.
-func TestPlan(t *testing.T) {
-	t.Parallel()
-	plan := func(events int) *workspace.TrackingPlan {
-		p := &workspace.TrackingPlan{Events: make(map[string]workspace.PlannedObject), Page: new(workspace.PlannedObject)}
-		for i := range events {
-			property := map[string]workspace.PlannedProperty{fmt.Sprintf(`"%08d`, i): {}}
-			p.Events[fmt.Sprintf(`\%08d`, i)] = workspace.PlannedObject{Properties: property}
-		}
-		return p
-	}
-	const each = eventBytes + propertyBytes + 2*10
-	if objection := Plan(plan(maxPlanBytes / each)); objection != "" {
-		t.Errorf("refused: expected %s", objection)
-	}
-	want := fmt.Sprintf("a plan of at most 900000 bytes, as it is stored; this one takes up to %d", (maxPlanBytes/each+1)*each)
-	if got := Plan(plan(maxPlanBytes/each + 1)); got != want {
-		t.Errorf("one event more: %q, want %q", got, want)
-	}
-	full := plan(maxPlanBytes / each)
-	full.Page.Properties = map[string]workspace.PlannedProperty{strings.Repeat("p", 256): {}}
-	if Plan(full) == "" {
-		t.Error("the properties of pages are not counted")
 	}
 }

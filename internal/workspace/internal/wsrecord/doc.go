@@ -13,7 +13,9 @@
 // written with the first workspace that people apply and never removed: it
 // tells a workspace in which nothing is left from one that was never there.
 // Members that a reader does not know are ignored, so that versions can run
-// side by side during an upgrade. A change that an earlier release would misread
+// side by side during an upgrade, and kept when it writes the record again: a later
+// release goes by them (TestUnknownMembersAreKept). An endpoint takes its own along by
+// its URL, wherever it stands in the list. A change that an earlier release would misread
 // needs a member "version" of 2 (absent, it is 1): releases that do not understand
 // it keep what was in force for the key.
 package wsrecord

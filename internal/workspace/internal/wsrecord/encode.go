@@ -1,18 +1,26 @@
 package wsrecord
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
 )
 
-// Encode returns the records that make changes towards next, one for each.
-func Encode(changes []workspace.Change, next *workspace.Snapshot) ([]*kgo.Record, error) {
+// Encode returns the records that make changes towards next, one for each. What the
+// table's records say that this release does not understand stays in them.
+func (t *Table) Encode(changes []workspace.Change, next *workspace.Snapshot) ([]*kgo.Record, error) {
 	records := make([]*kgo.Record, len(changes))
 	for i, change := range changes {
-		text, err := encode(next, change.Kind, change.ID)
+		text, err := t.encode(next, change.Kind, change.ID)
 		if err != nil {
 			return nil, fmt.Errorf("encode %s %s: %w", change.Kind, change.ID, err)
 		}
@@ -26,14 +34,115 @@ func Applied() *kgo.Record {
 	return &kgo.Record{Key: []byte(keyApplied), Value: []byte("{}")}
 }
 
-// encode returns the value of the record of a source or destination, nil when
-// the snapshot lacks it.
-func encode(s *workspace.Snapshot, kind, id string) ([]byte, error) {
-	if source, ok := s.Source(id); ok && kind == workspace.KindSource {
-		return encodeSource(source)
+// encode returns the value of one record, nil when the snapshot lacks what it is about.
+func (t *Table) encode(s *workspace.Snapshot, of, id string) ([]byte, error) {
+	entry, ok := s.Entries(of)[id]
+	if !ok {
+		return nil, nil
 	}
-	if destination, ok := s.Destination(id); ok && kind == workspace.KindDestination {
-		return encodeDestination(destination)
+	text, err := Write(t.shapes[of], entry)
+	if before := t.entries[of][id].unknown; err == nil && before != nil {
+		return keep(t.shapes[of], before, text)
 	}
-	return nil, nil
+	return text, err
+}
+
+// Write returns the record of a value of the shape s.
+func Write(s *kind.Shape, v reflect.Value) ([]byte, error) {
+	var w writer
+	err := w.value(s, v)
+	return w.Bytes(), err
+}
+
+type writer struct{ bytes.Buffer }
+
+func (w *writer) value(s *kind.Shape, v reflect.Value) error {
+	v = reflect.Indirect(v)
+	switch s.Form {
+	case kind.Struct:
+		return w.structure(s, v)
+	case kind.List, kind.Mapping:
+		return w.sequence("[]", v.Len(), func(i int) error { return w.value(s.Elem, v.Index(i)) })
+	case kind.Map:
+		members := mapOf(v)
+		names := slices.Sorted(maps.Keys(members))
+		return w.sequence("{}", len(names), func(i int) error { return w.member(names[i], s.Elem, members[names[i]]) })
+	case kind.Bool:
+		w.WriteString(strconv.FormatBool(v.Bool()))
+		return nil
+	case kind.Number:
+		w.WriteString(strconv.FormatInt(v.Int(), 10))
+		return nil
+	case kind.Text, kind.Duration, kind.Secret:
+	}
+	text, err := s.Get(v)
+	if err != nil {
+		return err
+	}
+	return w.text(text)
+}
+
+func mapOf(v reflect.Value) map[string]reflect.Value {
+	members := make(map[string]reflect.Value, v.Len())
+	for key, member := range v.Seq2() {
+		members[key.String()] = member
+	}
+	return members
+}
+
+func (w *writer) structure(s *kind.Shape, v reflect.Value) error {
+	present := slices.DeleteFunc(slices.Clone(s.Fields), func(f kind.Field) bool {
+		return f.Record == "" || f.Optional && empty(f.Shape, v.Field(f.Index))
+	})
+	return w.sequence("{}", len(present), func(i int) error {
+		return w.member(present[i].Record, present[i].Shape, v.Field(present[i].Index))
+	})
+}
+
+// empty tells whether a value is the same as an absent one.
+func empty(s *kind.Shape, v reflect.Value) bool {
+	switch s.Form {
+	case kind.List, kind.Mapping:
+		return v.Len() == 0
+	case kind.Map:
+		return v.IsNil() || v.Len() == 0 && !s.EmptyIsThere
+	default:
+		return v.IsZero()
+	}
+}
+
+func (w *writer) sequence(around string, n int, write func(i int) error) error {
+	w.WriteByte(around[0])
+	for i := range n {
+		if i > 0 {
+			w.WriteByte(',')
+		}
+		if err := write(i); err != nil {
+			return err
+		}
+	}
+	w.WriteByte(around[1])
+	return nil
+}
+
+func (w *writer) member(name string, s *kind.Shape, v reflect.Value) error {
+	if err := w.text(name); err != nil {
+		return err
+	}
+	w.WriteByte(':')
+	return w.value(s, v)
+}
+
+func (w *writer) text(text string) error { return writeJSON(&w.Buffer, text) }
+
+// writeJSON leaves <, > and & as they are: escaped for HTML, as json.Marshal
+// does it, each of them takes six bytes of a record's limit.
+func writeJSON(b *bytes.Buffer, v any) error {
+	encoder := json.NewEncoder(b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return err
+	}
+	b.Truncate(b.Len() - 1) // its line end
+	return nil
 }

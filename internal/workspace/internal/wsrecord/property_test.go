@@ -20,7 +20,7 @@ func TestDifferencesLead(t *testing.T) {
 		if back := workspace.Diff(next, before); len(back) != len(changes) {
 			t.Fatalf("there %v, back %v", changes, back)
 		}
-		records, err := Encode(changes, next)
+		records, err := topic.Encode(changes, next)
 		if err != nil {
 			t.Fatal(err)
 		}

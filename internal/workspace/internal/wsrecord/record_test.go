@@ -3,6 +3,7 @@ package wsrecord
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -18,7 +19,7 @@ import (
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	s := wstest.CRM()
-	records, err := Encode(workspace.Diff(workspace.NewSnapshot(nil, nil), s), s)
+	records, err := NewTable().Encode(workspace.Diff(workspace.NewSnapshot(nil, nil), s), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,7 @@ func TestRecordsComeBackAsTheyWere(t *testing.T) {
 	for name, s := range map[string]*workspace.Snapshot{
 		"file": wstest.CRM(), "mixed": wstest.Of("a", "b"), "example": workspace.Example("http://127.0.0.1:8082/"), "secrets": wstest.Secretive(),
 	} {
-		records, err := Encode(workspace.Diff(workspace.NewSnapshot(nil, nil), s), s)
+		records, err := NewTable().Encode(workspace.Diff(workspace.NewSnapshot(nil, nil), s), s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,17 +74,17 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 		"an id with a slash": {"source/a/b", "{}", `key "source/a/b": expected source/<id>, destination/<id> or workspace/applied`},
 		"no JSON":            {"source/a", "{", `"a": offset 1: not JSON`},
 		"empty":              {"source/a", "", `"a": offset 0: not JSON`},
-		"another kind of it": {"source/a", "[]", `"a": : expected wsrecord.sourceRecord`},
+		"another kind of it": {"source/a", "[]", `"a": expected an object`},
 		"no hash":            {"source/a", "{}", `"a": writeKeySHA256: expected 64 hexadecimal digits`},
 		"a long hash":        {"source/a", `{"writeKeySHA256":"` + strings.Repeat("0", 66) + `"}`, `"a": writeKeySHA256: expected 64 hexadecimal digits`},
 		"a key, not a hash":  {"source/a", `{"writeKeySHA256":"` + wstest.Canary + `"}`, `"a": writeKeySHA256: expected 64 hexadecimal digits`},
 		"a plan of later":    {"source/a", withPlan(`{"action":"sample"}`), `"a": trackingPlan.action: expected one of allow, mark, block`},
 		"an empty plan":      {"source/a", withPlan(`{}`), `"a": trackingPlan.action: expected one of allow, mark, block`},
-		"a list of events":   {"source/a", withPlan(`{"action":"mark","events":[]}`), `"a": trackingPlan.events: expected map[string]wsrecord.objectRecord`},
+		"a list of events":   {"source/a", withPlan(`{"action":"mark","events":[]}`), `"a": trackingPlan.events: expected an object`},
 		"an event, no name":  {"source/a", withPlan(`{"action":"mark","events":{"":{}}}`), `"a": trackingPlan.events: expected a name of printable characters, 1 to 256 bytes`},
 		"a type of later":    {"source/a", withPlan(`{"action":"mark","events":{"e":{"properties":{"p":{"type":"date"}}}}}`), `"a": trackingPlan.events: expected one of string, number, integer, boolean, object, array`},
 		"a trait, no name":   {"source/a", withPlan(`{"action":"mark","group":{"properties":{"a\nb":{}}}}`), `"a": trackingPlan.group: expected a name of printable characters, 1 to 256 bytes`},
-		"a secret number":    {"destination/a", `{"sharedSecret":4711}`, `"a": sharedSecret: expected string`},
+		"a secret number":    {"destination/a", `{"sharedSecret":4711}`, `"a": sharedSecret: expected a string`},
 		"another type":       {"destination/a", `{"type":"slack"}`, `"a": type: expected webhooks`},
 		"no endpoints":       {"destination/a", `{"type":"webhooks"}`, `"a": endpoints: expected 1 to 5 endpoints`},
 		"another scheme":     {"destination/a", `{"type":"webhooks","endpoints":[{"url":"file:///` + wstest.Canary + `"}]}`, `"a": endpoints[0]: expected an http or https URL with a host`},
@@ -100,16 +101,23 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			table := NewTable()
-			table.sources["a"], table.destinations["a"] = workspace.Source{Name: "before"}, workspace.Destination{Name: "before"}
+			put(table, workspace.Source{ID: "a", Name: "before"}, workspace.Destination{ID: "a", Name: "before"})
 			err := table.Apply(&kgo.Record{Topic: "workspace", Offset: 17, Key: []byte(tt.key), Value: []byte(tt.value)})
 			if err == nil || err.Error() != "decode workspace[0]@17: "+tt.want {
 				t.Errorf("%v\nwant %s", err, tt.want)
 			}
-			if table.sources["a"].Name != "before" || table.destinations["a"].Name != "before" {
+			source, _ := table.Snapshot().Source("a")
+			if d, ok := table.Snapshot().Destination("a"); !ok || d.Name != "before" || source.Name != "before" {
 				t.Error("what was there is gone")
 			}
 		})
 	}
+}
+
+// put puts into the table what no record says.
+func put(t *Table, source workspace.Source, destination workspace.Destination) {
+	t.entries[workspace.KindSource][source.ID] = entry{value: reflect.ValueOf(source)}
+	t.entries[workspace.KindDestination][destination.ID] = entry{value: reflect.ValueOf(destination)}
 }
 
 // withPlan is the record of a source with a tracking plan.
@@ -128,22 +136,24 @@ func TestRecordsOfLaterVersions(t *testing.T) {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
-	if len(table.destinations) != 1 || table.sources["a"].Plan.Page.Properties["url"].Type != workspace.StringType {
-		t.Errorf("%+v", table)
+	s := table.Snapshot()
+	if source, ok := s.Source("a"); len(s.Destinations()) != 1 || !ok || source.Plan.Page.Properties["url"].Type != workspace.StringType {
+		t.Errorf("%v", s)
 	}
 }
 
 func TestTombstones(t *testing.T) {
 	t.Parallel()
 	table := NewTable()
-	table.sources["a"], table.destinations["a"], table.Applied = workspace.Source{}, workspace.Destination{}, true
+	put(table, workspace.Source{ID: "a"}, workspace.Destination{ID: "a"})
+	table.Applied = true
 	for _, key := range []string{"source/a", "destination/a", "destination/b", keyApplied} {
 		if err := table.set(key, nil); err != nil {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
-	if len(table.sources)+len(table.destinations) != 0 || !table.Applied {
-		t.Errorf("%+v", table)
+	if s := table.Snapshot(); len(s.Sources())+len(s.Destinations()) != 0 || !table.Applied {
+		t.Errorf("%v", s)
 	}
 }
 
@@ -163,7 +173,7 @@ func FuzzRecord(f *testing.F) {
 		// What was accepted can be written, and is then read as the same.
 		s := table.Snapshot()
 		for _, change := range workspace.Diff(workspace.NewSnapshot(nil, nil), s) {
-			text, err := encode(s, change.Kind, change.ID)
+			text, err := table.encode(s, change.Kind, change.ID)
 			if err != nil || !json.Valid(text) || bytes.Contains(text, []byte(schemas.Secret("").String())) {
 				t.Fatalf("%s: %v", text, err)
 			}

@@ -2,15 +2,43 @@ package wsrecord
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"sort"
 	"strings"
 	"testing"
 
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
 	"github.com/anabranch/anabranch/internal/workspace/internal/rules"
 	"github.com/anabranch/anabranch/schemas"
 )
+
+// named returns what a rule checks.
+func named(tb testing.TB, name string) func(string) string {
+	tb.Helper()
+	rule, ok := rules.Named(name)
+	if !ok {
+		tb.Fatalf("no rule %s", name)
+	}
+	return rule.Check
+}
+
+func shapeOf(tb testing.TB, of string) *kind.Shape {
+	tb.Helper()
+	return NewTable().shapes[of]
+}
+
+func field(tb testing.TB, s *kind.Shape, key string) *kind.Shape {
+	tb.Helper()
+	for _, f := range s.Fields {
+		if f.Key == key {
+			return f.Shape
+		}
+	}
+	tb.Fatalf("no field %s", key)
+	return nil
+}
 
 // longest returns the longest text of prefix and many times unit that a rule
 // accepts.
@@ -31,31 +59,33 @@ func longest(tb testing.TB, rule func(string) string, prefix, unit string) strin
 func TestTheLargestDestinationFitsIntoARecord(t *testing.T) {
 	t.Parallel()
 	d := workspace.Destination{
-		ID:           longest(t, rules.ID, "", "a"),
+		ID:           longest(t, named(t, "id"), "", "a"),
 		Type:         workspace.TypeWebhooks,
-		Name:         longest(t, rules.Name, "", `"`),
-		SharedSecret: schemas.Secret(longest(t, rules.Secret, "", "\x01")),
+		Name:         longest(t, named(t, "name"), "", `"`),
+		SharedSecret: schemas.Secret(longest(t, named(t, "secret"), "", "\x01")),
 	}
 	header := workspace.Header{
-		Name:  longest(t, rules.HeaderName, "", "X"),
-		Value: schemas.Secret(longest(t, rules.HeaderValue, "", `"`)),
+		Name:  longest(t, named(t, "headerName"), "", "X"),
+		Value: schemas.Secret(longest(t, named(t, "headerValue"), "", `"`)),
 	}
+	endpointsShape := field(t, shapeOf(t, workspace.KindDestination), "endpoints")
+	headersShape := field(t, endpointsShape.Elem, "headers")
 	headers := []workspace.Header{header}
-	for rules.Headers(len(headers)+1) == "" {
+	for headersShape.CheckLength(len(headers)+1) == "" {
 		headers = append(headers, header)
 	}
-	url := longest(t, rules.URL, "https://h/", `"`)
-	for rules.Endpoints(len(d.Endpoints)+1) == "" {
+	url := longest(t, named(t, "url"), "https://h/", `"`)
+	for endpointsShape.CheckLength(len(d.Endpoints)+1) == "" {
 		d.Endpoints = append(d.Endpoints, workspace.Endpoint{URL: url, Headers: slices.Clone(headers)})
 	}
-	text, err := encodeDestination(&d)
+	text, err := Write(shapeOf(t, workspace.KindDestination), reflect.ValueOf(d))
 	if err != nil || len(text) > 1_000_000 {
 		t.Errorf("%d bytes, %v", len(text), err)
 	}
-	if _, err := decodeDestination(d.ID, text); err != nil {
+	if _, _, err := readInto(shapeOf(t, workspace.KindDestination), d.ID, text); err != nil {
 		t.Error(err)
 	}
-	if rules.URL(url+strings.Repeat("a", 2)) == "" || len(d.Endpoints) != workspace.MaxEndpoints {
+	if named(t, "url")(url+strings.Repeat("a", 2)) == "" || len(d.Endpoints) != workspace.MaxEndpoints {
 		t.Errorf("not the largest: a URL of %d bytes, %d endpoints", len(url), len(d.Endpoints))
 	}
 }
@@ -65,15 +95,15 @@ func TestTheLargestDestinationFitsIntoARecord(t *testing.T) {
 func TestTheLargestPlanFitsIntoARecord(t *testing.T) {
 	t.Parallel()
 	for name, prefix := range map[string]string{"short names": "", "long names": strings.Repeat(`"`, 250)} {
-		most := sort.Search(1<<14, func(n int) bool { return rules.Plan(planOf(prefix, n+1)) != "" })
+		most := sort.Search(1<<14, func(n int) bool { return planOf(prefix, n+1).Objection() != "" })
 		text := encoded(t, planOf(prefix, most))
 		if len(text) > 1_000_000 || len(text) < 800_000 {
 			t.Errorf("%s: %d bytes of a megabyte", name, len(text))
 		}
-		if _, err := decodeSource("a", text); err != nil {
+		if _, _, err := readInto(shapeOf(t, workspace.KindSource), "a", text); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := decodeSource("a", encoded(t, planOf(prefix, most+1))); err == nil || !strings.Contains(err.Error(), "a plan of at most") {
+		if _, _, err := readInto(shapeOf(t, workspace.KindSource), "a", encoded(t, planOf(prefix, most+1))); err == nil || !strings.Contains(err.Error(), "a plan of at most") {
 			t.Errorf("%s: one event too many is accepted: %v", name, err)
 		}
 	}
@@ -96,7 +126,7 @@ func planOf(prefix string, n int) *workspace.TrackingPlan {
 // encoded returns the record of a source whose other fields are the largest.
 func encoded(t *testing.T, plan *workspace.TrackingPlan) []byte {
 	t.Helper()
-	text, err := encodeSource(workspace.Source{Name: longest(t, rules.Name, "", "\x01"), Plan: plan})
+	text, err := Write(shapeOf(t, workspace.KindSource), reflect.ValueOf(workspace.Source{Name: longest(t, named(t, "name"), "", "\x01"), Plan: plan}))
 	if err != nil {
 		t.Fatal(err)
 	}

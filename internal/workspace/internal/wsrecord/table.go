@@ -2,27 +2,43 @@ package wsrecord
 
 import (
 	"fmt"
-	"maps"
-	"slices"
+	"reflect"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
+	"github.com/anabranch/anabranch/schemas"
 )
+
+const keyApplied = "workspace/applied"
+
+func recordKey(kind, id string) string { return kind + "/" + id }
 
 // Table is the latest readable record per key: the state of the topic up to
 // some offset.
 type Table struct {
 	Applied bool // people have applied a workspace, whatever is left of it
 
-	sources      map[string]workspace.Source
-	destinations map[string]workspace.Destination
-	later        map[string]bool // keys of records of a later version
+	shapes  map[string]*kind.Shape      // by kind
+	entries map[string]map[string]entry // by kind and id
+	later   map[string]bool             // keys of records of a later version
+}
+
+// entry is what a record says.
+type entry struct {
+	value   reflect.Value // of the kind's type
+	unknown any           // the record as JSON, when it has members that this release does not know
 }
 
 // NewTable returns the state of an empty topic.
 func NewTable() *Table {
-	return &Table{sources: make(map[string]workspace.Source), destinations: make(map[string]workspace.Destination), later: make(map[string]bool)}
+	t := &Table{shapes: make(map[string]*kind.Shape), entries: make(map[string]map[string]entry), later: make(map[string]bool)}
+	for _, section := range workspace.Declaration().Fields {
+		t.shapes[section.Kind], t.entries[section.Kind] = section.Elem, make(map[string]entry)
+	}
+	return t
 }
 
 // Apply takes in one record. A record that can't be read is an error and
@@ -44,37 +60,60 @@ func (t *Table) set(key string, text []byte) error {
 		t.Applied = true
 		return nil
 	}
-	kind, id, ok := splitKey(key)
+	of, id, _ := strings.Cut(key, "/")
+	known := t.shapes[of] != nil
 	switch {
-	case !ok && wellFormed(kind, id):
+	case !known && schemas.ValidID(of) && schemas.ValidID(id):
 		return fmt.Errorf("key %.80q: %w", key, ErrKind)
-	case !ok:
-		return fmt.Errorf("key %.80q: expected source/<id>, destination/<id> or %s", key, keyApplied)
-	case kind == workspace.KindSource:
-		return setOrDelete(t.sources, id, text, decodeSource)
-	default:
-		return setOrDelete(t.destinations, id, text, decodeDestination)
-	}
-}
-
-func setOrDelete[T any](m map[string]T, id string, text []byte, decode func(string, []byte) (T, error)) error {
-	if text == nil {
-		delete(m, id)
+	case !known || !schemas.ValidID(id):
+		return fmt.Errorf("key %.80q: expected %s", key, keys())
+	case text == nil:
+		delete(t.entries[of], id)
 		return nil
 	}
-	err := checkVersion(text)
-	var decoded T
-	if err == nil {
-		decoded, err = decode(id, text)
-	}
-	if err != nil {
+	if err := t.read(of, id, text); err != nil {
 		return fmt.Errorf("%q: %w", id, err)
 	}
-	m[id] = decoded
 	return nil
+}
+
+func (t *Table) read(of, id string, text []byte) error {
+	value, unknown, err := readInto(t.shapes[of], id, text)
+	if err != nil {
+		return err
+	}
+	e := entry{value: value}
+	if unknown {
+		e.unknown, err = parse(text)
+	}
+	t.entries[of][id] = e
+	return err
 }
 
 // Snapshot returns the workspace that the records say.
 func (t *Table) Snapshot() *workspace.Snapshot {
-	return workspace.NewSnapshot(slices.Collect(maps.Values(t.sources)), slices.Collect(maps.Values(t.destinations)))
+	var doc workspace.Document
+	to := reflect.ValueOf(&doc).Elem()
+	for _, section := range workspace.Declaration().Fields {
+		list := to.Field(section.Index)
+		for _, e := range t.entries[section.Kind] {
+			list.Set(reflect.Append(list, e.value))
+		}
+	}
+	return doc.Snapshot()
+}
+
+// Format writes how much the table holds, for every verb: fmt reaches unexported fields
+// and would print the secrets in them.
+func (t *Table) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprint(f, t.Snapshot())
+}
+
+// keys says what keys there are.
+func keys() string {
+	var all strings.Builder
+	for _, section := range workspace.Declaration().Fields {
+		all.WriteString(recordKey(section.Kind, "<id>, "))
+	}
+	return strings.TrimSuffix(all.String(), ", ") + " or " + keyApplied
 }

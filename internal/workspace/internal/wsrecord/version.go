@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -15,13 +16,12 @@ import (
 var ErrKind = errors.New("a kind of record that this release does not know")
 
 // checkVersion refuses a value of a later version ({"version":2,…}) before anything
-// in it is judged by the rules of this one. What is no JSON is left to who reads it.
-func checkVersion(text []byte) error {
-	var r struct {
-		Version int `json:"version"`
-	}
-	if json.Unmarshal(text, &r) == nil && r.Version > schemas.RecordVersion {
-		return &schemas.VersionError{Version: r.Version}
+// in it is judged by the rules of this one.
+func checkVersion(record any) error {
+	members, _ := record.(map[string]any)
+	number, _ := members["version"].(json.Number)
+	if version, err := strconv.Atoi(number.String()); err == nil && version > schemas.RecordVersion {
+		return &schemas.VersionError{Version: version}
 	}
 	return nil
 }

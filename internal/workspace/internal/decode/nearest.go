@@ -1,4 +1,4 @@
-package wsfile
+package decode
 
 import "strings"
 

@@ -1,22 +1,18 @@
-package wsfile
+package decode
 
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/anabranch/anabranch/internal/workspace"
-	"github.com/anabranch/anabranch/schemas"
 )
 
 // maxReported bounds the text of a [Error]: past it the cause is one and
 // the same, and a terminal full of it hides the beginning.
 const maxReported = 100
 
-// Problem is one thing wrong with a workspace file. It never holds a secret.
+// Problem is one thing wrong with a workspace. It never holds a secret.
 type Problem struct {
 	Line  int    // of the file, from 1; 0 when the file as a whole is meant
 	Path  string // "destinations[0].endpoints[1].url"; empty for the document
@@ -61,27 +57,18 @@ func (p Problem) append(b *strings.Builder) {
 	b.WriteString(": expected " + p.Want)
 }
 
-// shownURL returns a refused URL as problems may show it.
-func shownURL(text string) string {
-	parsed, err := url.Parse(text)
-	// A misspelt URL may be read with its user information as path or scheme.
-	if err != nil || parsed.User == nil && strings.Contains(text, "@") {
-		return schemas.Secret(text).String()
-	}
-	return strconv.Quote(workspace.Endpoint{URL: text}.SafeURL())
-}
+// Problems collects what is wrong while decoding goes on.
+type Problems []Problem
 
-// problems collects what is wrong while decoding goes on.
-type problems []Problem
-
-func (p *problems) add(problem Problem) {
+// Add adds one.
+func (p *Problems) Add(problem Problem) {
 	*p = append(*p, problem)
 }
 
-// err returns all problems in the order of their lines, nil when there are
-// none. Decoding visits sources before destinations, wherever they stand. The
+// Err returns all problems in the order of their lines, nil when there are
+// none. Keys are visited in the order of the declaration, wherever they stand. The
 // YAML parser puts what is missing at the end on a line behind the last.
-func (p *problems) err(file string, lastLine int) error {
+func (p *Problems) Err(file string, lastLine int) error {
 	if len(*p) == 0 {
 		return nil
 	}

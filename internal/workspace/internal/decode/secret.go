@@ -1,0 +1,79 @@
+package decode
+
+import (
+	"errors"
+	"os"
+
+	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
+)
+
+// References is where a file's references to secrets lead.
+type References struct {
+	Env  func(name string) (value string, set bool)
+	File func(path string) (content string, err error)
+}
+
+// reveal returns the text at the place: a literal, or what a file's reference leads to.
+func (v value) reveal(s *kind.Shape) (string, bool) {
+	if s.Form == kind.Number && v.Record {
+		return v.node.Value, v.ofKind("text", s.Want)
+	}
+	if s.Form != kind.Secret || v.Record || kindOf(v.node) != "a mapping" {
+		v.hidden = v.hidden || s.Form == kind.Secret
+		return v.text(s.Want)
+	}
+	entries, _ := v.entries(s.Want, memberPath)
+	if len(entries) != 1 {
+		v.expected(s.Want)
+		return "", false
+	}
+	e := entries[0]
+	e.value.hidden = false // the name of a variable or file, which people need to see
+	switch e.key.node.Value {
+	case "env":
+		return e.value.fromEnv()
+	case "file":
+		return e.value.fromFile()
+	default:
+		v.expected(s.Want)
+		return "", false
+	}
+}
+
+func (v value) fromEnv() (string, bool) {
+	name, ok := v.text("the name of an environment variable")
+	if !ok {
+		return "", false
+	}
+	text, set := v.Lookup.Env(name)
+	if !set || text == "" {
+		v.expected("an environment variable that is set and not empty")
+		return "", false
+	}
+	return text, true
+}
+
+func (v value) fromFile() (string, bool) {
+	path, ok := v.text("the path of a file")
+	if !ok {
+		return "", false
+	}
+	text, err := v.Lookup.File(path)
+	if err != nil {
+		v.expected("a readable file (" + cause(err).Error() + ")")
+		return "", false
+	}
+	if text == "" {
+		v.expected("a file that is not empty")
+		return "", false
+	}
+	return text, true
+}
+
+// cause leaves the operation and the path out, which the problem names already.
+func cause(err error) error {
+	if pathError, ok := errors.AsType[*os.PathError](err); ok {
+		return pathError.Err
+	}
+	return err
+}

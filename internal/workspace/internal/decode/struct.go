@@ -1,0 +1,89 @@
+package decode
+
+import (
+	"reflect"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
+)
+
+// structure decodes a mapping with known keys.
+func (v value) structure(s *kind.Shape, to reflect.Value) {
+	members, ok := v.members(s)
+	if !ok {
+		return
+	}
+	// What is there comes first: of a record only the first problem is told.
+	for _, absent := range []bool{false, true} {
+		for i := range s.Fields {
+			f, member := &s.Fields[i], members[i]
+			there := member.node != nil
+			if there != absent && (there || v.complete(f, &member)) {
+				v.field(f, member, to.Field(f.Index), absent)
+			}
+		}
+	}
+	for _, f := range s.Fields {
+		if own := to.Field(f.Index); f.Else != "" && own.IsZero() && !v.Record {
+			own.Set(to.Field(s.Fields[s.Field(f.Else, false)].Index))
+		}
+	}
+}
+
+func (v value) field(f *kind.Field, member value, to reflect.Value, strict bool) {
+	member.scope = v.scope
+	if f.Form == kind.Struct {
+		member.scope += "." + f.Key
+	}
+	member.decode(f.Shape, to, strict || !f.Optional && f.Else == "")
+}
+
+// members returns what stands at the known keys, in the order of the fields. In a
+// file other keys are reported, with the nearest of those known; in a record they
+// are a later release's.
+func (v value) members(s *kind.Shape) ([]value, bool) {
+	entries, ok := v.entries(s.Want, memberPath)
+	members := make([]value, len(s.Fields))
+	for _, e := range entries {
+		at := s.Field(e.key.node.Value, v.Record)
+		switch {
+		case at >= 0:
+			members[at] = e.value
+		case v.Record:
+			v.Unknown = true
+		default:
+			e.key.report("unknown key", suggestion(e.key.node.Value, s.Keys()))
+		}
+	}
+	return members, ok
+}
+
+// complete puts at an absent member what absence means, and tells whether it is to
+// be decoded.
+func (v value) complete(f *kind.Field, member *value) bool {
+	path, means := f.Key, f.Default
+	if v.Record {
+		path, means = f.Record, f.Absent
+	}
+	*member = value{Decoder: v.Decoder, path: strings.TrimPrefix(v.path+"."+path, "."), scope: v.scope, hidden: v.hidden}
+	switch {
+	case f.Optional, f.Else != "", f.Record == "" && v.Record:
+		return false
+	case f.Required() && !v.Record:
+		member.Found.Add(Problem{Line: v.node.Line, Path: member.path, Value: "missing", Want: f.Want})
+		return false
+	}
+	member.node = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: means, Line: v.node.Line}
+	switch f.Form {
+	case kind.List, kind.Mapping:
+		member.node.Kind = yaml.SequenceNode
+	case kind.Struct, kind.Map:
+		member.node.Kind = yaml.MappingNode
+	case kind.Bool:
+		member.node.Tag = "!!bool"
+	case kind.Text, kind.Secret, kind.Number, kind.Duration:
+	}
+	return true
+}

@@ -1,0 +1,147 @@
+package wsschema
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"strconv"
+
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
+)
+
+// schema is a JSON Schema, by keyword.
+type schema map[string]any
+
+// trimmed leaves out what says nothing: no bound, no pattern, nothing required.
+func (s schema) trimmed() schema {
+	maps.DeleteFunc(s, func(keyword string, value any) bool {
+		return keyword != "additionalProperties" && reflect.ValueOf(value).IsZero()
+	})
+	return s
+}
+
+// Schema returns the JSON Schema of the workspace file.
+func Schema() ([]byte, error) {
+	return SchemaOf(workspace.Declaration(), "Anabranch workspace", "Which sources may send calls, and which destinations receive them.")
+}
+
+// SchemaOf returns the JSON Schema of a file of a shape.
+func SchemaOf(shape *kind.Shape, title, description string) ([]byte, error) {
+	s := schemaOf(shape)
+	s["$schema"], s["$id"] = "http://json-schema.org/draft-07/schema#", "urn:anabranch:schema:workspace"
+	s["title"], s["description"] = title, description
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false) // nobody wants to read <
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(s); err != nil {
+		return nil, fmt.Errorf("write the schema: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+func schemaOf(s *kind.Shape) schema {
+	switch s.Form {
+	case kind.Bool:
+		return schema{"type": "boolean"}
+	case kind.Number:
+		of := schema{"type": "integer"}
+		if s.Bounds() != "" {
+			of["minimum"], of["maximum"] = s.Min, s.Max
+		}
+		return of
+	case kind.Duration:
+		return schema{"type": "string", "pattern": `^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$|^0$`}
+	case kind.Struct:
+		return structure(s)
+	case kind.List:
+		return schema{"type": "array", "items": schemaOf(s.Elem), "minItems": s.Least, "maxItems": s.Most, "uniqueItems": s.Elem.Unique != ""}.trimmed()
+	case kind.Mapping:
+		name, value := s.Elem.Fields[0].Shape, &s.Elem.Fields[1]
+		return schema{
+			"type": "object", "propertyNames": key(name), "additionalProperties": described(value), "minProperties": s.Least, "maxProperties": s.Most,
+		}.trimmed()
+	case kind.Map:
+		return schema{"type": "object", "propertyNames": key(s), "additionalProperties": schemaOf(s.Elem)}
+	case kind.Text, kind.Secret:
+	}
+	return text(s)
+}
+
+func structure(s *kind.Shape) schema {
+	var required []string
+	properties := make(schema, len(s.Fields))
+	for i := range s.Fields {
+		f := &s.Fields[i]
+		properties[f.Key] = described(f)
+		if f.Required() {
+			required = append(required, f.Key)
+		}
+	}
+	return schema{"type": "object", "properties": properties, "additionalProperties": false, "required": required}.trimmed()
+}
+
+func described(f *kind.Field) schema {
+	of := schemaOf(f.Shape)
+	of["description"] = f.Desc
+	if f.Rule.Words == nil {
+		of["description"] = explained(f.Desc, boundsOf(f))
+	}
+	switch value := absence(f); {
+	case value == "":
+	case f.Form == kind.Bool:
+		of["default"] = value == "true"
+	case f.Form == kind.Number:
+		of["default"] = json.Number(value)
+	default:
+		of["default"] = value
+	}
+	return of
+}
+
+// absence says what it means when a file lacks an optional field: a value, or empty
+// where it means that there is none.
+func absence(f *kind.Field) string {
+	if f.Form == kind.Bool && f.Optional {
+		return strconv.FormatBool(f.Not)
+	}
+	return f.Default
+}
+
+// key is the schema of a text that is a string in any case.
+func key(s *kind.Shape) schema {
+	of := schema{"pattern": s.Rule.Pattern, "maxLength": s.Rule.Most}.trimmed()
+	if s.Rule.Check != nil {
+		of["minLength"] = 1
+	}
+	if s.Rule.Never != "" {
+		of["not"] = schema{"type": "string", "pattern": s.Rule.Never} // without the type, numbers would be refused
+	}
+	return of
+}
+
+// text allows numbers and truth values too where a string of the same look would do.
+func text(s *kind.Shape) schema {
+	if s.Rule.Words != nil {
+		return schema{"enum": s.Rule.Words}
+	}
+	types := []string{"string", "number", "boolean"}
+	of := key(s)
+	switch {
+	case s.Form == kind.Secret:
+		of["type"] = append(types, "object")
+		of["minProperties"], of["maxProperties"], of["additionalProperties"] = 1, 1, false
+		of["properties"] = schema{
+			"env":  schema{"type": types, "minLength": 1, "description": "name of the environment variable that holds it"},
+			"file": schema{"type": types, "minLength": 1, "description": "path of the file that holds it, relative to this one"},
+		}
+	case s.Rule.Check != nil && s.Rule.Check("1") != "":
+		of["type"] = "string"
+	default:
+		of["type"] = types
+	}
+	return of
+}
