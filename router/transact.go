@@ -93,7 +93,7 @@ func (r *Router) fill(ctx context.Context, b *batch, s *kgo.GroupTransactSession
 		left.written -= len(b.decisions) - n
 		left.bytes -= b.bytes - bytes
 		more := left.next(r.plan.fanOut)
-		if more == 0 || b.spoiled || ctx.Err() != nil || time.Since(b.begun) > r.cfg.TransactionTimeout/4 {
+		if more == 0 || b.spoiled || b.writes.over() || time.Since(b.begun) > r.cfg.TransactionTimeout/4 {
 			break
 		}
 		fetches = s.PollRecords(atOnce, more) //nolint:contextcheck // it is not to wait

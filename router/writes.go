@@ -80,6 +80,13 @@ func (w *writes) giveUp(cause error) {
 	w.end(cause)
 }
 
+// over reports whether the writes have ended before all were acknowledged.
+func (w *writes) over() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ended != nil
+}
+
 func (w *writes) end(cause error) {
 	if w.ended == nil {
 		w.ended = cause
