@@ -14,9 +14,9 @@ import (
 
 func TestFetchWait(t *testing.T) {
 	t.Parallel()
-	for topics, want := range map[int]time.Duration{1: 50, 7: 50, 25: 50, 56: 112, 125: 250, 1000: 250} {
-		if got := fetchWait(topics); got != want*time.Millisecond {
-			t.Errorf("of %d topics a fetch waits %s, want %dms", topics, got, want)
+	for topics, want := range map[int]int64{1: 50, 7: 50, 25: 50, 56: 112, 125: 250, 1000: 250} {
+		if got := fetchWait(topics).Milliseconds(); got != want {
+			t.Errorf("of %d topics a fetch waits %d ms, want %d", topics, got, want)
 		}
 	}
 }
