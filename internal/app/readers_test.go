@@ -46,7 +46,7 @@ func TestNothingAcceptedIsDeletedUnread(t *testing.T) {
 	writeFile(t, file, books(receiver.URL))
 	env := environment(t)
 	env["KAFKA_BROKERS"] = "" // it is the embedded broker that trims
-	env = with(env, "WEBHOOK_SINK_ALLOW_NETWORKS", "127.0.0.0/8", "WORKSPACE_FILE", file, "RAW_EVENTS_RETENTION_BYTES", "1")
+	env = with(env, "WEBHOOK_SINK_ALLOW_NETWORKS", "127.0.0.0/8", "WORKSPACE_FILE", file, "RAW_EVENTS_RETENTION_BYTES", "1", "ROUTER_START", "first")
 	left(t, env["DATA_DIR"], func(client *kgo.Client) {
 		put(t, client, schemas.TopicRawEvents, 0, unrouted)
 		put(t, client, schemas.DeliverTopic("books"), unrouted, undelivered)
