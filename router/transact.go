@@ -58,7 +58,7 @@ func (r *Router) transact(ctx context.Context, s *kgo.GroupTransactSession, fetc
 	}
 	err := w.wait(writing)
 	watched()
-	all := slices.Concat(b.fetches...)
+	var all kgo.Fetches = slices.Concat(b.fetches...)
 	behind := r.marks.behind(all)
 	commit := err == nil && !b.spoiled
 	committed, endErr := r.conclude(kgo.PreTxnCommitFnContext(ctx, annotate(behind)), s, commit)
@@ -76,6 +76,7 @@ func (r *Router) transact(ctx context.Context, s *kgo.GroupTransactSession, fetc
 		return false, r.learn(b)
 	}
 	r.begun = time.Time{}
+	r.gathering.committed(all.NumRecords(), b.begun, time.Now())
 	r.forgotten.committed(all)
 	r.marks.routed(behind)
 	r.committed(b)
