@@ -58,7 +58,7 @@ func (r *Router) transact(ctx context.Context, s *kgo.GroupTransactSession, fetc
 	}
 	err := w.wait(writing)
 	watched()
-	var all kgo.Fetches = slices.Concat(b.fetches...)
+	all := slices.Concat(b.fetches...)
 	behind := r.marks.behind(all)
 	commit := err == nil && !b.spoiled
 	committed, endErr := r.conclude(kgo.PreTxnCommitFnContext(ctx, annotate(behind)), s, commit)
