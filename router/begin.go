@@ -33,6 +33,8 @@ type evidence struct {
 	// nothing.
 	committed, kept *mark
 	extent          kafka.Extent
+	// leaderless: nobody tells what the partition holds.
+	leaderless bool
 	// later is where the first record stands that is later than all that was routed;
 	// negative: there is none, or nobody knows.
 	later int64
@@ -54,6 +56,7 @@ const (
 	asDeleted         // events behind the commit are gone
 	asCut             // the commit is beyond the end of the log
 	notAtAll          // nothing is known: somebody has to say
+	notYet            // what is known can't be held against a log without a leader
 )
 
 // beginning is where routing of a partition goes on, and what is known of it.
@@ -67,6 +70,10 @@ type beginning struct {
 // event that may not have been routed.
 func begin(e evidence) beginning {
 	switch {
+	case e.leaderless && e.committed != nil: // the client finds out, when there is a leader
+		return beginning{*e.committed, e.committed.next, asCommitted}
+	case e.leaderless:
+		return beginning{cause: notYet}
 	case e.committed != nil:
 		return e.goOn(*e.committed, asCommitted)
 	case e.kept != nil:

@@ -37,6 +37,8 @@ func TestBegin(t *testing.T) {
 		"first events of a partition":      {evidence{neighbours: true, history: true}, 100, asNew},
 		"nothing is known":                 {evidence{history: true}, 0, notAtAll},
 		"nothing is known, and told":       {evidence{history: true, told: offset(170)}, 170, asTold},
+		"a commit, and no leader":          {evidence{committed: at(900), leaderless: true}, 900, asCommitted},
+		"no commit, and no leader":         {evidence{neighbours: true, leaderless: true}, 0, notYet},
 	} {
 		c.extent = log
 		if got := begin(c.evidence); got.next != c.at || got.cause != c.cause {

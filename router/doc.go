@@ -96,6 +96,13 @@
 //     set (ROUTER_START). Whichever router is told keeps that for all partitions first,
 //     and the others follow it (TestNothingIsKnown).
 //
+// A partition without a leader tells nothing to hold against what is known. With a
+// commit it is left to the client, which reports what does not fit once there is a
+// leader; without one it is not read until then; and the others are routed meanwhile
+// (TestAPartitionOfRawEventsWithoutALeader). ROUTER_START waits for all leaders, since
+// a partition that it left out would be taken for one that was never routed
+// (TestROUTERSTARTIsForAllPartitions).
+//
 // A router is unready while it waits, and while a partition stands still for a minute
 // with records before it (TestAnOpenTransactionIsSeen).
 package router
