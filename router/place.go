@@ -77,6 +77,7 @@ func (p *placement) place(ctx context.Context, offsets map[string]map[int32]kgo.
 		}
 		p.waiting.drop(num)
 		p.marks.begin(num, b.mark)
+		p.forgotten.begin(num, b.next)
 		p.backlog.begin(num, b.next)
 	}
 	return offsets, nil
@@ -93,7 +94,7 @@ func (p *placement) survey(ctx context.Context, wanted map[int32]kgo.Offset) (ma
 	lacking := false
 	for num := range wanted {
 		extent, told := extents[p.source][num]
-		e := evidence{extent: extent, leaderless: !told, later: -1}
+		e := evidence{extent: extent, leaderless: !told, last: p.marks.lastOf(num), later: -1}
 		if m, ok := p.committed[num]; ok {
 			e.committed = &m
 		}
@@ -201,15 +202,15 @@ func (p *placement) told(ctx context.Context, extents map[int32]kafka.Extent) (m
 }
 
 // date looks up what is later than all that was routed, where marks are beyond the
-// end of the log.
+// end of the log, or went back.
 func (p *placement) date(ctx context.Context, all map[int32]evidence) error {
 	times := make(map[int32]time.Time)
 	for num, e := range all {
-		m := e.committed
-		if m == nil {
-			m = e.kept
-		}
-		if m != nil && !e.leaderless && m.next > e.extent.End && !m.newest.IsZero() {
+		switch m := e.mark(); {
+		case e.leaderless, m == nil:
+		case e.wentBack():
+			times[num] = e.last.newest
+		case m.next > e.extent.End && !m.newest.IsZero():
 			times[num] = m.newest
 		}
 	}
@@ -239,6 +240,8 @@ func (p *placement) tell(num int32, e evidence, b beginning) {
 		log.Debug("partition was never routed, begins with its first event")
 	case asKept:
 		log.Warn("group has no offset for the partition, routing goes on at the copy of it", "group", Group, "copy", Bookmark)
+	case asLast:
+		log.Error("brokers have lost offsets of the group that they had confirmed: routing goes on where this router knows it to be", "group", Group, "committed", b.from)
 	case asTold:
 		log.Warn("group has no offset for the partition, routing begins where ROUTER_START says", "group", Group, "start", p.cfg.Start)
 	case asDeleted:

@@ -349,3 +349,49 @@ func (b *bench) missed(t *testing.T) {
 		return err == nil && len(extents[schemas.TopicRawEvents]) == 2
 	}, "the leader to be missed")
 }
+
+// TestOffsetsThatWentBack behind what the brokers had confirmed: a coordinator that is
+// loaded after a crash may have forgotten the last commits. Who sets offsets on purpose
+// is obeyed.
+func TestOffsetsThatWentBack(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string]bool{"lost by the brokers": true, "set by hand": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, testkit.Fake(t))
+			r := b.told(t, startAuto)
+			stop := start(t, r.Router)
+			b.some(t, "first", 20)
+			b.passed(t)
+			before, err := b.admin(t).FetchOffsets(t.Context(), Group)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.some(t, "then", 20)
+			b.passed(t)
+			stop()
+
+			var back kadm.Offsets
+			before.Each(func(o kadm.OffsetResponse) {
+				if !lost {
+					o.Metadata = ""
+				}
+				back.Add(o.Offset)
+			})
+			if err := b.admin(t).CommitAllOffsets(t.Context(), Group, back); err != nil {
+				t.Fatal(err)
+			}
+			start(t, r.Router) // the same process, in its next session
+			testkit.Until(t, func() bool { return r.Ready() == nil }, "the router to join again")
+			b.some(t, "after", 10)
+			if !lost {
+				b.ReadAll(t, schemas.DeliverTopic("crm"), 20+2*20+10)
+				return
+			}
+			b.routedOnce(t, 50)
+			if r.logs.Count("brokers have lost offsets of the group") == 0 {
+				t.Errorf("nobody is told:\n%s", r.logs)
+			}
+		})
+	}
+}
