@@ -32,9 +32,13 @@ type evidence struct {
 	// committed is what the group has committed, kept what its bookmark says. Nil:
 	// nothing.
 	committed, kept *mark
-	extent          kafka.Extent
-	// later is where the first record stands that is later than all that was routed;
-	// negative: there is none, or nobody knows.
+	// last is what this process knew last. Nil: nothing.
+	last   *mark
+	extent kafka.Extent
+	// leaderless: nobody tells what the partition holds.
+	leaderless bool
+	// later is where the first record stands that is later than all that was routed by
+	// the mark that counts; negative: there is none, or nobody knows.
 	later int64
 	// neighbours is true when the group has been somewhere on another partition, and
 	// history when anything was ever routed.
@@ -49,11 +53,13 @@ type cause int
 const (
 	asCommitted cause = iota
 	asKept            // there is no commit, but a bookmark
+	asLast            // brokers went back behind what they had confirmed to this process
 	asNew             // nothing of the partition was ever routed
 	asTold            // nothing is known, and ROUTER_START says it
 	asDeleted         // events behind the commit are gone
 	asCut             // the commit is beyond the end of the log
 	notAtAll          // nothing is known: somebody has to say
+	notYet            // what is known can't be held against a log without a leader
 )
 
 // beginning is where routing of a partition goes on, and what is known of it.
@@ -67,6 +73,12 @@ type beginning struct {
 // event that may not have been routed.
 func begin(e evidence) beginning {
 	switch {
+	case e.leaderless && e.committed != nil: // the client finds out, when there is a leader
+		return beginning{*e.committed, e.committed.next, asCommitted}
+	case e.leaderless:
+		return beginning{cause: notYet}
+	case e.wentBack() && (e.later < 0 || e.later >= e.last.next):
+		return beginning{*e.last, e.mark().next, asLast}
 	case e.committed != nil:
 		return e.goOn(*e.committed, asCommitted)
 	case e.kept != nil:
@@ -80,6 +92,24 @@ func begin(e evidence) beginning {
 	default:
 		return beginning{cause: notAtAll}
 	}
+}
+
+// mark is what the brokers say; nil: nothing.
+func (e evidence) mark() *mark {
+	if e.committed != nil {
+		return e.committed
+	}
+	return e.kept
+}
+
+// wentBack reports whether a mark of routers is behind what this process knew. Routers
+// go forward alone. Whoever sets offsets on purpose leaves no time stamp, and finds the
+// group empty, so that what we knew is from before. The log has to hold what was
+// routed, and nothing later before its end: else it is another, or has lost its tail
+// and grown again.
+func (e evidence) wentBack() bool {
+	m := e.mark()
+	return m != nil && e.last != nil && e.last.next > m.next && e.last.next <= e.extent.End && !m.newest.IsZero() && !e.last.newest.IsZero()
 }
 
 // goOn is where routing goes on from a mark, as far as the log holds that.

@@ -12,6 +12,7 @@ import (
 func TestBegin(t *testing.T) {
 	t.Parallel()
 	at := func(next int64) *mark { return &mark{next: next} }
+	dated := func(next int64) *mark { return &mark{next: next, newest: time.UnixMilli(1)} }
 	offset := func(n int64) *int64 { return &n }
 	log := kafka.Extent{Start: 100, Stable: 200, End: 200}
 	for name, c := range map[string]struct {
@@ -37,6 +38,17 @@ func TestBegin(t *testing.T) {
 		"first events of a partition":      {evidence{neighbours: true, history: true}, 100, asNew},
 		"nothing is known":                 {evidence{history: true}, 0, notAtAll},
 		"nothing is known, and told":       {evidence{history: true, told: offset(170)}, 170, asTold},
+		"a commit, and no leader":          {evidence{committed: at(900), leaderless: true}, 900, asCommitted},
+		"commit went back":                 {evidence{committed: dated(150), last: dated(180), later: -1}, 180, asLast},
+		"commit went back, more has come":  {evidence{committed: dated(150), last: dated(180), later: 190}, 180, asLast},
+		"commit went forward":              {evidence{committed: dated(180), last: dated(150), later: -1}, 180, asCommitted},
+		"commit was set by hand":           {evidence{committed: at(150), last: dated(180), later: -1}, 150, asCommitted},
+		"what was known is undated":        {evidence{committed: dated(150), last: at(180), later: -1}, 150, asCommitted},
+		"made anew, and grown again":       {evidence{committed: dated(150), last: dated(180), later: 100}, 150, asCommitted},
+		"tail lost, and no commit of it":   {evidence{committed: dated(150), last: dated(203), later: -1}, 150, asCommitted},
+		"bookmark went back":               {evidence{kept: dated(150), last: dated(180), neighbours: true, later: -1}, 180, asLast},
+		"nothing but a memory":             {evidence{last: dated(180), history: true, later: -1}, 0, notAtAll},
+		"no commit, and no leader":         {evidence{neighbours: true, leaderless: true}, 0, notYet},
 	} {
 		c.extent = log
 		if got := begin(c.evidence); got.next != c.at || got.cause != c.cause {

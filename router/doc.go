@@ -61,8 +61,9 @@
 // Ingest takes calls for the sources that it knows, and it reads the workspace for
 // itself: an event of a source that the workspace does not have proves that the router
 // is behind, or that the source was removed since. So it is held for five seconds at
-// most, once in a minute (TestWaitsForASource, TestASourceThatIsGoneCostsOneWait), and
-// goes to dead-letters then, from where a redrive takes it back to raw-events. Who
+// most, once in a minute (TestWaitsForASource, TestASourceThatIsGoneCostsOneWait), or
+// for a quarter of the transaction's timeout where one is open already
+// (TestAnEventAheadOfTheWorkspaceIsRoutedWithOthers), and goes to dead-letters then, from where a redrive takes it back to raw-events. Who
 // listens to it nobody can say, so it does not count as unconnected, which it did, and
 // was gone (TestAnEventThatIsAheadOfTheWorkspaceIsRouted,
 // TestAnEventOfAnUnknownSourceGoesAside). A source that is there and switched off is
@@ -76,7 +77,12 @@
 // delete groups, and a log that lost its tail in a power failure ends before them. So
 // place decides, as partitions are assigned, by the best evidence there is (begin):
 //
-//   - The group's offset, where the log holds it.
+//   - The group's offset, where the log holds it. Brokers may go back behind what they
+//     had confirmed: Apache Kafka 4.3.0 did once in 33 crashes, by a quarter of an hour,
+//     though its log held the later commits. So a router that lives knows how far it was,
+//     and goes on there if the mark that it finds is a router's, which go forward alone,
+//     and the log is the same. Offsets that were set by hand carry no mark
+//     (TestOffsetsThatWentBack).
 //   - Else its copy in the group [Bookmark], which brokers are asked to keep for ever.
 //     It is written every ten seconds and at an orderly stop. What a killed router had
 //     routed since is routed again if the group's offsets are lost too, and only then
@@ -99,6 +105,13 @@
 //     or double them by the million, so the router waits, is not ready, and says what to
 //     set (ROUTER_START). Whichever router is told keeps that for all partitions first,
 //     and the others follow it (TestNothingIsKnown).
+//
+// A partition without a leader tells nothing to hold against what is known. With a
+// commit it is left to the client, which reports what does not fit once there is a
+// leader; without one it is not read until then; and the others are routed meanwhile
+// (TestAPartitionOfRawEventsWithoutALeader). ROUTER_START waits for all leaders, since
+// a partition that it left out would be taken for one that was never routed
+// (TestROUTERSTARTIsForAllPartitions).
 //
 // A router is unready while it waits, and while a partition stands still for a minute
 // with records before it (TestAnOpenTransactionIsSeen).

@@ -75,6 +75,17 @@ func (f *forgotten) doubted(fetches kgo.Fetches, witness *kgo.Record) {
 	}
 }
 
+// begin notes where routing of a partition goes on, now that its offset is not pending:
+// what is known of more is of a log that was cut or made anew, or was set back.
+func (f *forgotten) begin(partition int32, next int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.doubts, partition)
+	if f.routed[partition] > next {
+		delete(f.routed, partition)
+	}
+}
+
 // behind returns the offsets that a transaction over these records commits.
 func behind(fetches kgo.Fetches) map[int32]int64 {
 	offsets := make(map[int32]int64)

@@ -230,3 +230,20 @@ func TestPendingOffsets(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatIsKnownOfAnotherLog is not committed for this one: it was made anew, or cut,
+// or its offsets were set back.
+func TestWhatIsKnownOfAnotherLog(t *testing.T) {
+	t.Parallel()
+	f := forgotten{routed: make(map[int32]int64), doubts: make(map[int32]doubt)}
+	f.committed(fetched(0, 0, 0, 10, 10))
+	f.committed(fetched(1, 0, 0, 10, 10))
+	f.doubted(fetched(2, 0, 0, 10, 10), &kgo.Record{})
+	for num, next := range map[int32]int64{0: 4, 1: 10, 2: 4} {
+		f.begin(num, next)
+	}
+	known, doubts := f.decided(map[int32]int64{0: 4, 1: 4, 2: 4})
+	if diff := cmp.Diff(map[int32]int64{1: 10}, known); diff != "" || len(doubts) != 0 {
+		t.Errorf("doubts %v, known (-want +got):\n%s", doubts, diff)
+	}
+}

@@ -49,18 +49,33 @@ type marks struct {
 	fresh map[int32]bool // partitions whose mark is not kept yet
 	// cuts is up to where partitions are known to have lost what was not routed.
 	cuts map[int32]int64
+	// last is how far partitions were routed when this process knew it last: it
+	// outlives the session, and the partition's being ours.
+	last map[int32]mark
 }
 
 func newMarks() *marks {
-	return &marks{parts: make(map[int32]mark), fresh: make(map[int32]bool), cuts: make(map[int32]int64)}
+	return &marks{parts: make(map[int32]mark), fresh: make(map[int32]bool), cuts: make(map[int32]int64), last: make(map[int32]mark)}
 }
 
 // begin notes where routing of a partition goes on.
 func (m *marks) begin(num int32, at mark) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.parts[num] = at
+	m.parts[num], m.last[num] = at, at
 	delete(m.fresh, num)
+}
+
+// lastOf returns how far this process has routed a partition, or had found it routed;
+// nil: it has never had it.
+func (m *marks) lastOf(num int32) *mark {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at, ok := m.last[num]
+	if !ok {
+		return nil
+	}
+	return &at
 }
 
 func (m *marks) forget(partitions []int32) {
@@ -119,6 +134,7 @@ func (m *marks) routed(behind map[int32]mark) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for num, at := range behind {
+		m.last[num] = at
 		if _, ours := m.parts[num]; ours {
 			m.parts[num], m.fresh[num] = at, true
 		}

@@ -67,12 +67,17 @@ func (p *placement) place(ctx context.Context, offsets map[string]map[int32]kgo.
 			delete(offsets[p.source], num)
 			p.waiting.add(num)
 			continue
+		case notYet:
+			delete(offsets[p.source], num)
+			p.waiting.mute(num)
+			continue
 		case asCommitted: // as it is, with the epoch by which the client sees what a log has lost
 		default:
 			offsets[p.source][num] = kgo.NewOffset().At(b.next)
 		}
 		p.waiting.drop(num)
 		p.marks.begin(num, b.mark)
+		p.forgotten.begin(num, b.next)
 		p.backlog.begin(num, b.next)
 	}
 	return offsets, nil
@@ -88,15 +93,12 @@ func (p *placement) survey(ctx context.Context, wanted map[int32]kgo.Offset) (ma
 	all := make(map[int32]evidence, len(wanted))
 	lacking := false
 	for num := range wanted {
-		extent, ok := extents[p.source][num]
-		if !ok {
-			return nil, fmt.Errorf("%s[%d]: the brokers do not tell what it holds", p.source, num)
-		}
-		e := evidence{extent: extent, later: -1}
+		extent, told := extents[p.source][num]
+		e := evidence{extent: extent, leaderless: !told, last: p.marks.lastOf(num), later: -1}
 		if m, ok := p.committed[num]; ok {
 			e.committed = &m
 		}
-		lacking = lacking || e.committed == nil
+		lacking = lacking || told && e.committed == nil
 		all[num] = e
 	}
 	if lacking {
@@ -162,6 +164,17 @@ func (p *placement) told(ctx context.Context, extents map[int32]kafka.Extent) (m
 	if err != nil {
 		return nil, err
 	}
+	if p.cfg.Start == startAuto || p.cfg.Start == "" {
+		return nil, nil
+	}
+	// Who is not told now would be taken for new beside the others.
+	leaderless, err := p.set.Topics.Leaderless(ctx, p.source)
+	if err == nil && len(leaderless[p.source]) > 0 {
+		err = fmt.Errorf("%s%v have no leader, ROUTER_START waits until they do", p.source, leaderless[p.source])
+	}
+	if err != nil {
+		return nil, err
+	}
 	told := make(map[int32]int64, len(extents))
 	switch {
 	case !since.IsZero():
@@ -180,8 +193,6 @@ func (p *placement) told(ctx context.Context, extents map[int32]kafka.Extent) (m
 		for num, extent := range extents {
 			told[num] = extent.End
 		}
-	default:
-		return nil, nil
 	}
 	commits := make(map[int32]kafka.Commit, len(told))
 	for num, at := range told {
@@ -191,15 +202,15 @@ func (p *placement) told(ctx context.Context, extents map[int32]kafka.Extent) (m
 }
 
 // date looks up what is later than all that was routed, where marks are beyond the
-// end of the log.
+// end of the log, or went back.
 func (p *placement) date(ctx context.Context, all map[int32]evidence) error {
 	times := make(map[int32]time.Time)
 	for num, e := range all {
-		m := e.committed
-		if m == nil {
-			m = e.kept
-		}
-		if m != nil && m.next > e.extent.End && !m.newest.IsZero() {
+		switch m := e.mark(); {
+		case e.leaderless, m == nil:
+		case e.wentBack():
+			times[num] = e.last.newest
+		case m.next > e.extent.End && !m.newest.IsZero():
 			times[num] = m.newest
 		}
 	}
@@ -223,10 +234,14 @@ func (p *placement) tell(num int32, e evidence, b beginning) {
 	log := p.log.With("topic", p.source, "partition", num, "begin", b.next)
 	switch b.cause {
 	case asCommitted, notAtAll: // the latter is said for all partitions at once
+	case notYet:
+		p.log.Warn("partition has no leader, it is routed when it has one", "topic", p.source, "partition", num)
 	case asNew:
 		log.Debug("partition was never routed, begins with its first event")
 	case asKept:
 		log.Warn("group has no offset for the partition, routing goes on at the copy of it", "group", Group, "copy", Bookmark)
+	case asLast:
+		log.Error("brokers have lost offsets of the group that they had confirmed: routing goes on where this router knows it to be", "group", Group, "committed", b.from)
 	case asTold:
 		log.Warn("group has no offset for the partition, routing begins where ROUTER_START says", "group", Group, "start", p.cfg.Start)
 	case asDeleted:

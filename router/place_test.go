@@ -286,3 +286,112 @@ func TestARouterThatMayNotKeepACopyRoutes(t *testing.T) {
 	}
 	b.routedOnce(t, 10)
 }
+
+// TestAPartitionOfRawEventsWithoutALeader keeps nobody from routing the others, and is
+// routed once it has one, whether it was before or not.
+func TestAPartitionOfRawEventsWithoutALeader(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]int{"never routed": 0, "routed before": 30} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, testkit.Fake(t))
+			if before > 0 {
+				b.routeSome(t, "before", before)
+			}
+			b.some(t, "away", 30)
+			ends, err := b.topics.Ends(t.Context(), schemas.TopicRawEvents)
+			if err != nil {
+				t.Fatal(err)
+			}
+			restore := b.Leaderless(t, schemas.TopicRawEvents, 1)
+			b.missed(t)
+			r := b.router(t)
+			start(t, r)
+			routed := func() (n int64) {
+				commits, err := b.topics.Commits(t.Context(), Group, schemas.TopicRawEvents)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return commits[0].Offset + commits[2].Offset
+			}
+			testkit.Until(t, func() bool { return routed() == ends[schemas.TopicRawEvents][0]+ends[schemas.TopicRawEvents][2] }, "the other partitions to be routed")
+			restore()
+			testkit.Until(t, func() bool { r.lookOnce(t.Context()); return r.Ready() == nil }, "the router to be ready")
+			b.passed(t)
+			b.routedOnce(t, before+30)
+		})
+	}
+}
+
+// TestROUTERSTARTIsForAllPartitions: what is not told of one without a leader would be
+// taken for a partition that was never routed, and routed from its first event.
+func TestROUTERSTARTIsForAllPartitions(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testkit.Fake(t))
+	b.routeSome(t, "before", 30)
+	b.deleteGroups(t, Group, Bookmark)
+	restore := b.Leaderless(t, schemas.TopicRawEvents, 1)
+	b.missed(t)
+	r := b.told(t, startEnd)
+	start(t, r.Router)
+	testkit.Until(t, func() bool { return r.logs.Count("ROUTER_START waits") > 0 }, "the router to say what it waits for")
+	restore()
+	testkit.Until(t, func() bool { r.lookOnce(t.Context()); return r.Ready() == nil }, "the router to be ready")
+	b.some(t, "after", 10)
+	b.routedOnce(t, 40)
+}
+
+// missed waits until a partition of raw-events is known to have no leader.
+func (b *bench) missed(t *testing.T) {
+	t.Helper()
+	testkit.Until(t, func() bool {
+		extents, err := b.topics.Extents(t.Context(), schemas.TopicRawEvents)
+		return err == nil && len(extents[schemas.TopicRawEvents]) == 2
+	}, "the leader to be missed")
+}
+
+// TestOffsetsThatWentBack behind what the brokers had confirmed: a coordinator that is
+// loaded after a crash may have forgotten the last commits. Who sets offsets on purpose
+// is obeyed.
+func TestOffsetsThatWentBack(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string]bool{"lost by the brokers": true, "set by hand": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, testkit.Fake(t))
+			r := b.told(t, startAuto)
+			stop := start(t, r.Router)
+			b.some(t, "first", 20)
+			b.passed(t)
+			before, err := b.admin(t).FetchOffsets(t.Context(), Group)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.some(t, "then", 20)
+			b.passed(t)
+			stop()
+
+			var back kadm.Offsets
+			before.Each(func(o kadm.OffsetResponse) {
+				if !lost {
+					o.Metadata = ""
+				}
+				back.Add(o.Offset)
+			})
+			if err := b.admin(t).CommitAllOffsets(t.Context(), Group, back); err != nil {
+				t.Fatal(err)
+			}
+			start(t, r.Router) // the same process, in its next session
+			testkit.Until(t, func() bool { return r.Ready() == nil }, "the router to join again")
+			b.some(t, "after", 10)
+			if !lost {
+				b.ReadAll(t, schemas.DeliverTopic("crm"), 20+2*20+10)
+				return
+			}
+			b.routedOnce(t, 50)
+			if r.logs.Count("brokers have lost offsets of the group") == 0 {
+				t.Errorf("nobody is told:\n%s", r.logs)
+			}
+		})
+	}
+}

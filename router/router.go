@@ -33,8 +33,10 @@ type Router struct {
 	filter filter
 	ready  atomic.Bool
 	fence  fence
-	// sources is who the events are from, and whether the workspace has heard of it.
-	sources sources
+	// sources is who the events are from, and whether the workspace has heard of it;
+	// sourceWait is how long it may take to.
+	sources    sources
+	sourceWait time.Duration
 	// refused holds what aborted a transaction by its size, so that it does not
 	// abort the next one.
 	refused map[refusal]bool
@@ -69,20 +71,21 @@ func New(cfg Config, set Settings) (*Router, error) {
 		set.Destinations = telemetry.NewDestinations(telemetry.MaxDestinations, set.Registerer, set.Logger)
 	}
 	return &Router{
-		cfg:       cfg,
-		set:       set,
-		log:       set.Logger,
-		metrics:   newMetrics(set.Registerer, set.Destinations),
-		backlog:   newBacklog(set.Registerer),
-		losses:    kafka.NewLosses("router", set.Registerer, set.Logger, schemas.TopicRawEvents),
-		source:    schemas.TopicRawEvents,
-		full:      budget{read: cfg.MaxRecords, written: budgetRecords, bytes: budgetBytes},
-		refused:   make(map[refusal]bool),
-		limits:    make(limits),
-		outages:   make(outages),
-		strikes:   make(strikes),
-		marks:     newMarks(),
-		forgotten: forgotten{routed: make(map[int32]int64), doubts: make(map[int32]doubt)},
+		cfg:        cfg,
+		set:        set,
+		log:        set.Logger,
+		metrics:    newMetrics(set.Registerer, set.Destinations),
+		backlog:    newBacklog(set.Registerer),
+		losses:     kafka.NewLosses("router", set.Registerer, set.Logger, schemas.TopicRawEvents),
+		source:     schemas.TopicRawEvents,
+		full:       budget{read: cfg.MaxRecords, written: budgetRecords, bytes: budgetBytes},
+		refused:    make(map[refusal]bool),
+		limits:     make(limits),
+		outages:    make(outages),
+		strikes:    make(strikes),
+		marks:      newMarks(),
+		sourceWait: sourceWait,
+		forgotten:  forgotten{routed: make(map[int32]int64), doubts: make(map[int32]doubt)},
 	}, nil
 }
 
@@ -220,7 +223,7 @@ func (r *Router) turn(ctx, work context.Context, s *kgo.GroupTransactSession) er
 	if err != nil {
 		return err
 	}
-	if !r.sources.await(ctx, r.set.Workspace, fetches) {
+	if !r.sources.await(ctx, r.set.Workspace, fetches, r.sourceWait) {
 		return nil // nothing of it has happened, and it comes again
 	}
 	if err = r.prepare(work); err != nil {

@@ -1,7 +1,6 @@
 package router
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -25,15 +24,14 @@ const sourceHeader = "source"
 // sources tells events of sources that a workspace has from those that prove it to be
 // stale, or the source to be gone. It belongs to the loop: one goroutine uses it.
 type sources struct {
-	wait   time.Duration // zero: sourceWait
 	of     *workspace.Snapshot
 	known  map[string]bool // those that were looked up in it
 	vainly time.Time       // when a wait ended in vain
 }
 
-// await holds events until the workspace has all of their sources, for a time. False:
-// ctx has ended meanwhile.
-func (s *sources) await(ctx context.Context, live *workspace.Live, fetches kgo.Fetches) bool {
+// await holds events until the workspace has all of their sources, or for as long as
+// wait. False: ctx has ended meanwhile.
+func (s *sources) await(ctx context.Context, live *workspace.Live, fetches kgo.Fetches, wait time.Duration) bool {
 	var late <-chan time.Time
 	for {
 		changed := live.Changed()
@@ -44,7 +42,7 @@ func (s *sources) await(ctx context.Context, live *workspace.Live, fetches kgo.F
 			if !s.vainly.IsZero() && time.Since(s.vainly) < sourceRest {
 				return true
 			}
-			late = time.After(cmp.Or(s.wait, sourceWait))
+			late = time.After(wait)
 		}
 		select {
 		case <-changed:

@@ -101,8 +101,12 @@ func (r *Router) fill(ctx context.Context, b *batch, s *kgo.GroupTransactSession
 		if err := r.fetchError(ctx, fetches); err != nil {
 			return err
 		}
-		// As before the first poll: these may be the first events of a destination that
-		// was connected meanwhile.
+		// As before the first poll: these may be the first events of a source or of a
+		// destination that has come meanwhile. The brokers do not wait for a transaction
+		// as long as a source may be waited for.
+		if !r.sources.await(ctx, r.set.Workspace, fetches, min(r.sourceWait, r.cfg.TransactionTimeout/4)) {
+			break // it can't commit any more, and these come again with the others
+		}
 		if err := r.prepare(ctx); err != nil && ctx.Err() == nil {
 			return err
 		}

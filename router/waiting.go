@@ -8,15 +8,18 @@ import (
 	"sync"
 	"time"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/schemas"
 )
 
 // waiting are the partitions of which nobody knows where routing has to go on: it
-// waits for somebody to say it. It may be used by many goroutines.
+// waits for somebody to say it, or for a leader of theirs. It may be used by many
+// goroutines.
 type waiting struct {
-	mu    sync.Mutex
-	parts []int32
-	told  time.Time // when the log was told last
+	mu         sync.Mutex
+	parts      []int32
+	leaderless []int32
+	told       time.Time // when the log was told last
 }
 
 func (w *waiting) add(num int32) {
@@ -28,16 +31,39 @@ func (w *waiting) add(num int32) {
 	}
 }
 
+// mute notes a partition that waits for a leader.
+func (w *waiting) mute(num int32) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !slices.Contains(w.leaderless, num) {
+		w.leaderless = append(w.leaderless, num)
+	}
+}
+
+func (w *waiting) forLeader() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.leaderless) > 0
+}
+
+// lead reports whether one that waits for a leader has it, by what partitions hold.
+func (w *waiting) lead(extents map[int32]kafka.Extent) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.leaderless, func(num int32) bool { _, told := extents[num]; return told })
+}
+
 func (w *waiting) drop(partitions ...int32) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.parts = slices.DeleteFunc(w.parts, func(num int32) bool { return slices.Contains(partitions, num) })
+	gone := func(num int32) bool { return slices.Contains(partitions, num) }
+	w.parts, w.leaderless = slices.DeleteFunc(w.parts, gone), slices.DeleteFunc(w.leaderless, gone)
 }
 
 func (w *waiting) clear() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.parts = nil
+	w.parts, w.leaderless = nil, nil
 }
 
 // err says what is waited for; nil: nothing.
@@ -69,8 +95,13 @@ const tellEvery = time.Minute
 var errPlaced = errors.New("where its partitions begin is known now")
 
 // wait says that routing waits to be told where to begin, and ends the session when
-// another router was told, or offsets of the group were set.
+// another router was told, or offsets of the group were set, or when a partition has a
+// leader again.
 func (r *Router) wait(ctx context.Context) {
+	if end := r.end.Load(); end != nil && r.led(ctx) {
+		(*end)(errPlaced)
+		return
+	}
 	waits := r.waiting.err()
 	if waits == nil {
 		return
@@ -86,6 +117,15 @@ func (r *Router) wait(ctx context.Context) {
 		r.log.Error("nobody knows which events were routed: set ROUTER_START to a time (events taken since then are routed), first (all that raw-events holds) or end (nothing of it), and start one router again",
 			"error", waits, "last_routed", r.lastRouted(ctx))
 	}
+}
+
+// led reports whether a partition has a leader that was waited for.
+func (r *Router) led(ctx context.Context) bool {
+	if !r.waiting.forLeader() {
+		return false
+	}
+	extents, err := r.set.Topics.Extents(ctx, r.source)
+	return err == nil && r.waiting.lead(extents[r.source])
 }
 
 // lastRouted is when the last event was written to a destination's topic, as far as

@@ -82,6 +82,7 @@ func load(logDir string, listener net.Listener, log *slog.Logger) (*kfake.Cluste
 	if err != nil {
 		return nil, err
 	}
+	shares{most: make(map[bound]int)}.use(cluster)
 	log.Info("embedded broker loaded its log", "dir", logDir, "addr", listener.Addr().String(), "took", time.Since(began).Round(time.Millisecond))
 	return cluster, nil
 }

@@ -38,6 +38,13 @@
 //   - What may not be deleted has to be bounded where it comes in: [Broker.Full] (TestTheIntakeRefusesAtItsLimit). The
 //     topics behind the router have no such bound, or one destination could stop the calls of all.
 //
+// # What is aborted
+//
+// A response that reaches the limit of its request lacks the list of the aborted transactions of the partition at which
+// it stopped, and whoever reads committed records alone takes theirs for committed: destinations would receive what the
+// router has taken back, and then receive it again. So no response reaches its limit: its room is divided among the
+// partitions of the request beforehand (TestAFullResponseTellsWhatWasAborted).
+//
 // # What it costs
 //
 // Opening reads the whole log. After a clean stop that takes 0.6 s for each gigabyte, and memory that is free again

@@ -80,7 +80,9 @@ func newKillField(ctx context.Context, l *lab.Lab) (*killField, error) {
 	}
 	k := &killField{broker: broker, calls: "http://" + addr + "/v1/track"}
 	for i, target := range []string{"ingest", "router", "router"} {
-		p, stageErr := l.Stage(target, i, "INGEST_ADDR="+addr)
+		// The bench has written to the destination's topic itself, which tells routers
+		// that there were others before them.
+		p, stageErr := l.Stage(target, i, "INGEST_ADDR="+addr, "ROUTER_START=first")
 		if stageErr != nil {
 			return nil, stageErr
 		}
