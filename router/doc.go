@@ -40,11 +40,11 @@
 // because a transaction timed out, and a request of our own that they find behind a
 // silence, are no other router's (fence, pulse; TestASilentBrokerIsNoRival).
 //
-// Brokers may take a transaction for complete before its end is written everywhere:
+// Brokers may treat a transaction as complete before its end is written everywhere:
 // Apache Kafka 4.3.0 to 4.4.0 (KAFKA-20734) do when they restart between the two, since
-// their coordinator takes a partition without a leader for a deleted one. Offsets of
-// the group then stay pending, whoever is assigned their partitions waits for ever,
-// and a restart of all routers changes nothing. A marker ends whatever its producer
+// their coordinator treats a partition without a leader as deleted. Offsets of the
+// group then stay pending, whoever is assigned their partitions waits for ever, and
+// restarting all routers does not help. A marker ends whatever its producer
 // has left open, so the router whose transaction it was makes another one:
 // TestATransactionThatTheBrokersForget. It commits what the router knows to have been
 // committed, or what a record of that transaction shows to have been, and aborts what
@@ -57,9 +57,8 @@
 // itself: an event of a source that the workspace does not have proves that the router
 // is behind, or that the source was removed since. So it is held for five seconds at
 // most, once in a minute (TestWaitsForASource, TestASourceThatIsGoneCostsOneWait), and
-// goes to dead-letters then, from where a redrive takes it back to raw-events. Who
-// listens to it nobody can say, so it does not count as unconnected, which it did, and
-// was gone (TestAnEventThatIsAheadOfTheWorkspaceIsRouted,
+// goes to dead-letters then, from where a redrive takes it back to raw-events. Nobody
+// can say who listens to it, so it is not dropped as unconnected (TestAnEventThatIsAheadOfTheWorkspaceIsRouted,
 // TestAnEventOfAnUnknownSourceGoesAside). A source that is there and switched off is
 // unconnected, as it always was.
 //

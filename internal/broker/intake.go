@@ -27,7 +27,7 @@ type intake struct {
 	log     *slog.Logger
 	unread  prometheus.Gauge
 
-	refusing bool // until less than resume is unread
+	refusing bool // until a tenth of the limit is read
 	behind   bool // from the first refusal until less than half of the limit is unread
 	full     atomic.Pointer[error]
 }

@@ -114,7 +114,7 @@ func (s *Standstills) Unseen() {
 	}
 }
 
-// Longest is for how long the partition has stood that has stood longest.
+// Longest is the longest time for which a partition has stood still.
 func (s *Standstills) Longest() time.Duration {
 	now := time.Now()
 	s.mu.Lock()
@@ -146,9 +146,9 @@ func (s *Standstills) Err() error {
 // cause says what it may be that holds a partition.
 func (s *standstill) cause() string {
 	if s.stable <= s.next {
-		return "a transaction that is open hides what stands behind it"
+		return "an open transaction hides the records behind it"
 	}
-	return "the records can be read, and are not"
+	return "the records are readable, but are not being read"
 }
 
 // Tell logs partitions that have begun to stand still for too long, and those that
