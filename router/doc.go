@@ -48,7 +48,7 @@
 // has left open, so the router whose transaction it was makes another one:
 // TestATransactionThatTheBrokersForget. It commits what the router knows to have been
 // committed, or what a record of that transaction shows to have been, and aborts what
-// nobody knows of any more, since the router was started anew: events of one
+// nobody knows of any more, since the router was restarted: events of one
 // transaction may then be routed twice, and none is lost.
 //
 // # Sources

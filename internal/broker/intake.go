@@ -108,8 +108,8 @@ func topicOf(ctx context.Context, client *kgo.Client, name string) ([]kmsg.Metad
 	return response.Topics, nil
 }
 
-// unread returns about how many bytes of a partition's segments lie between what is read and the end. Of a segment that
-// is read in part it takes the bytes for spread evenly over the offsets.
+// unread returns about how many bytes of a partition's segments lie between what is read and the end. The bytes of a
+// segment that is read in part count as spread evenly over its offsets.
 func unread(segments []segment, r reach) int64 {
 	var bytes int64
 	for i, s := range segments {

@@ -132,7 +132,7 @@ func gap(next, first int64, p *kgo.FetchPartition) (c Cause, from, to int64) {
 	return "", 0, 0
 }
 
-// Read takes the records of a poll for read: they do not come again.
+// Read notes that the records of a poll are read: they do not come again.
 func (l *Losses) Read(fetches kgo.Fetches) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
