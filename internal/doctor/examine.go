@@ -93,6 +93,9 @@ func (set *Settings) cluster(ctx context.Context, now time.Time) []Finding {
 		return append(set.served(ctx, cl, now, workspace.NewSnapshot(nil, nil)), unable(CheckWorkspace, err))
 	}
 	all := append(set.served(ctx, cl, now, snapshot), judgeWorkspace(snapshot, applied)...)
+	if !applied {
+		return all // the example: it delivers to the receiver of `anabranch run`, whose sink may
+	}
 	endpoints, beyond := lookAtEndpoints(ctx, net.DefaultResolver, snapshot)
 	if len(endpoints) == 0 {
 		return all

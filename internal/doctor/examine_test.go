@@ -198,3 +198,18 @@ func TestANewClusterHasNoCoordinatorAtFirst(t *testing.T) {
 		t.Errorf("the coordinator was asked for %d times, want more than it was away", asked.Load())
 	}
 }
+
+// TestTheExampleMayReachItsReceiver: `anabranch run` permits its own receiver, which is
+// the only endpoint of a workspace that nobody has applied.
+func TestTheExampleMayReachItsReceiver(t *testing.T) {
+	t.Parallel()
+	set := clinic(t, testkit.Fake(t))
+	set.Permit = func(netip.AddrPort) error { return errors.New("not public") }
+	snapshot, _, _ := set.Workspace(t.Context())
+	for applied, want := range map[bool]int{true: 1, false: 0} {
+		set.Workspace = func(context.Context) (*workspace.Snapshot, bool, error) { return snapshot, applied, nil }
+		if bad, _ := Examine(t.Context(), set).of(CheckWorkspace); len(bad) != want {
+			t.Errorf("applied: %t: found %+v, want %d", applied, bad, want)
+		}
+	}
+}

@@ -78,7 +78,7 @@ func TestWhatATopicKeeps(t *testing.T) {
 // TestOffsetsKept: brokers may be told to keep offsets for longer than a Duration is.
 func TestOffsetsKept(t *testing.T) {
 	t.Parallel()
-	const longest = math.MaxInt64 / time.Minute * time.Minute
+	longest := time.Duration(math.MaxInt64).Truncate(time.Minute)
 	for minutes, want := range map[string]time.Duration{"90": 90 * time.Minute, "2147483647": longest} {
 		cluster := testkit.Fake(t, kfake.BrokerConfigs(map[string]string{"offsets.retention.minutes": minutes}))
 		if got, err := NewTopics(cluster.Client(t), topicConfig).OffsetsKept(t.Context()); err != nil || got != want {

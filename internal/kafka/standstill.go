@@ -172,6 +172,8 @@ func (s *Standstills) sorted() []place {
 	for at := range s.parts {
 		all = append(all, at)
 	}
-	slices.SortFunc(all, func(a, b place) int { return cmp.Or(cmp.Compare(a.topic, b.topic), cmp.Compare(a.partition, b.partition)) })
+	slices.SortFunc(all, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.topic, b.topic), cmp.Compare(a.partition, b.partition))
+	})
 	return all
 }
