@@ -57,8 +57,9 @@
 // itself: an event of a source that the workspace does not have proves that the router
 // is behind, or that the source was removed since. So it is held for five seconds at
 // most, once in a minute (TestWaitsForASource, TestASourceThatIsGoneCostsOneWait), and
-// goes to dead-letters then, from where a redrive takes it back to raw-events. Nobody
-// can say who listens to it, so it is not dropped as unconnected (TestAnEventThatIsAheadOfTheWorkspaceIsRouted,
+// goes to dead-letters then, from where a redrive takes it back to raw-events. Who
+// listens to it nobody can say, so it does not count as unconnected, which it did, and
+// was gone (TestAnEventThatIsAheadOfTheWorkspaceIsRouted,
 // TestAnEventOfAnUnknownSourceGoesAside). A source that is there and switched off is
 // unconnected, as it always was.
 //

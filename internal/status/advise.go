@@ -24,7 +24,7 @@ func Advise(r *Report, window time.Duration) []Advice {
 	}
 	if age := r.age(r.Unrouted); age > slow && len(r.Stages) > 0 && len(r.Stages[0].Members) > 0 {
 		problem := fmt.Sprintf("%s to route, the oldest for %s", r.Unrouted.events(), terminal.Brief(age))
-		do := "look at the routers' logs; start more of them if they keep up with nothing else to do"
+		do := "look at the routers' logs and /readyz; if nothing is wrong there, start more of them"
 		if len(r.UnroutedPending) > 0 {
 			problem += fmt.Sprintf("; partitions %v wait for the end of a transaction", r.UnroutedPending)
 			do = "the router that left it open ends it within a minute; if it lasts, `anabranch doctor` names the holder and what ends it"
@@ -185,11 +185,11 @@ func remedyOf(reason schemas.Reason) string {
 	case schemas.ReasonRecordTooLarge:
 		return "raise max.message.bytes of the topics"
 	case schemas.ReasonTopicUnavailable:
-		return "allow the router to create the destination's topic"
+		return "see the detail of the dead letters: allow the router to create the destination's topic, or fix the brokers that lead it"
 	case schemas.ReasonVersionUnknown:
 		return "bring all stages to the release that wrote them"
 	default:
-		return "see what they failed of"
+		return "see the detail of the dead letters"
 	}
 }
 
