@@ -15,6 +15,11 @@
 // several polls, since what was polled can't be put back
 // (TestATransactionIsBoundedByWhatItWrites).
 //
+// At low rates events wait for company (gathering), twenty milliseconds at most: a
+// transaction costs the brokers the same whatever it carries. One that begins as soon
+// as the last has ended finds its markers still being written, and the client backs off
+// for longer than the wait (TestEventsShareATransaction, TestGathering).
+//
 // A partition without a leader answers nothing, and the client waits for it without
 // bound. A transaction that takes half of its timeout is looked at, and destinations
 // whose topics lack leaders are left out: their events go to dead letters until a

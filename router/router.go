@@ -41,13 +41,14 @@ type Router struct {
 	limits  limits
 	buried  seldom.Log
 	// outages are topics that are left out, strikes those that may have to be.
-	outages  outages
-	strikes  strikes
-	full     budget    // of a transaction
-	halvings int       // of it, for brokers that are slow
-	begun    time.Time // the open transaction; zero: there is none
-	pulse    *pulse    // of the present session
-	identity int       // which of its transactional ids is used
+	outages   outages
+	strikes   strikes
+	full      budget    // of a transaction
+	halvings  int       // of it, for brokers that are slow
+	begun     time.Time // the open transaction; zero: there is none
+	pulse     *pulse    // of the present session
+	gathering gathering
+	identity  int // which of its transactional ids is used
 
 	marks     *marks
 	waiting   waiting
@@ -215,10 +216,14 @@ func (r *Router) turn(ctx, work context.Context, s *kgo.GroupTransactSession) er
 	if fetches.NumRecords() == 0 {
 		return nil
 	}
+	fetches, err := r.gather(ctx, s, fetches)
+	if err != nil {
+		return err
+	}
 	if !r.sources.await(ctx, r.set.Workspace, fetches) {
 		return nil // nothing of it has happened, and it comes again
 	}
-	if err := r.prepare(work); err != nil {
+	if err = r.prepare(work); err != nil {
 		return err
 	}
 	committed, err := r.transact(work, s, fetches)

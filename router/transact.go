@@ -76,6 +76,7 @@ func (r *Router) transact(ctx context.Context, s *kgo.GroupTransactSession, fetc
 		return false, r.learn(b)
 	}
 	r.begun = time.Time{}
+	r.gathering.committed(all.NumRecords(), b.begun, time.Now())
 	r.forgotten.committed(all)
 	r.marks.routed(behind)
 	r.committed(b)
