@@ -43,7 +43,7 @@ func newBacklog(reg prometheus.Registerer) *backlog {
 		oldest: prometheus.NewDesc("anabranch_router_oldest_unrouted_seconds",
 			"How long ago ingest took the first event that is not routed, on the partitions of this process; 0 when there is none.", nil, nil),
 		stalled: prometheus.NewDesc("anabranch_router_stalled_seconds",
-			"For how long the partition of raw-events has stood that has stood longest, with records before it and brokers that answer, on the partitions of this process; 0 when none stands.", nil, nil),
+			"Longest time for which a partition of this process on raw-events has stood still with records before it, while the brokers answered; 0 when none does.", nil, nil),
 	}
 	reg.MustRegister(b)
 	return b

@@ -27,6 +27,6 @@ func (r *Router) bookmark(ctx context.Context, client *kgo.Client) {
 	}
 	r.marks.again(commits)
 	if ctx.Err() == nil && r.unkept.CompareAndSwap(false, true) {
-		r.log.Warn("copy of the group's offsets can't be written, routing goes on without and tries again", "group", Bookmark, "error", kafka.Advised(err))
+		r.log.Warn("copy of the group's offsets can't be written, routing continues without it, retrying", "group", Bookmark, "error", kafka.Advised(err))
 	}
 }

@@ -45,15 +45,15 @@
 // because a transaction timed out, and a request of our own that they find behind a
 // silence, are no other router's (fence, pulse; TestASilentBrokerIsNoRival).
 //
-// Brokers may take a transaction for complete before its end is written everywhere:
+// Brokers may treat a transaction as complete before its end is written everywhere:
 // Apache Kafka 4.3.0 to 4.4.0 (KAFKA-20734) do when they restart between the two, since
-// their coordinator takes a partition without a leader for a deleted one. Offsets of
-// the group then stay pending, whoever is assigned their partitions waits for ever,
-// and a restart of all routers changes nothing. A marker ends whatever its producer
+// their coordinator treats a partition without a leader as deleted. Offsets of the
+// group then stay pending, whoever is assigned their partitions waits for ever, and
+// restarting all routers does not help. A marker ends whatever its producer
 // has left open, so the router whose transaction it was makes another one:
 // TestATransactionThatTheBrokersForget. It commits what the router knows to have been
 // committed, or what a record of that transaction shows to have been, and aborts what
-// nobody knows of any more, since the router was started anew: events of one
+// nobody knows of any more, since the router was restarted: events of one
 // transaction may then be routed twice, and none is lost.
 //
 // # Sources

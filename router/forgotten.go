@@ -14,9 +14,9 @@ import (
 
 // forgotten finds transactions whose end the brokers have forgotten to write into
 // the group. Apache Kafka 4.3 and 4.4 do when they restart between a decision and
-// its markers: the coordinator takes a partition without a leader for a deleted
-// one, and the transaction for complete. From then on whoever is assigned the partitions
-// whose offsets it holds waits for ever, and says nothing.
+// its markers: the coordinator treats a partition without a leader as deleted, and the
+// transaction as complete. From then on whoever is assigned the partitions whose
+// offsets it holds waits for ever, and says nothing.
 //
 // A look at the group, every few seconds, tells; the remedy is one more transaction
 // of the same transactional id, whose end the brokers do write.
@@ -181,7 +181,7 @@ func (r *Router) finish(ctx context.Context) {
 		done, err := r.finishAs(ctx, r.idOf((r.identity+n)%identities))
 		if err != nil {
 			r.forgotten.retry()
-			r.log.Warn("could not end what the brokers have forgotten, trying again", "error", err)
+			r.log.Warn("end of a forgotten transaction failed, retrying", "error", err)
 		}
 		if done || err != nil {
 			return
@@ -213,7 +213,7 @@ func (r *Router) settled(ctx context.Context, pending map[int32]int64) map[int32
 		committed, err := kafka.Committed(asking, r.set.Kafka, d.witness)
 		cancel()
 		if err != nil {
-			r.log.Warn("whether a transaction was committed is not to be found out", "error", err)
+			r.log.Warn("outcome of a transaction can't be determined, its events may be routed twice", "error", err)
 		}
 		if committed {
 			known[partition] = max(known[partition], d.offset)

@@ -34,7 +34,7 @@ func TestADataLossNoticeDoesNotEndTheSession(t *testing.T) {
 	if n := lost(t, r.Router, "truncated"); n != 5 {
 		t.Errorf("%v offsets are counted as truncated, want 5", n)
 	}
-	if log := r.logs.String(); strings.Contains(log, "trying again") || !strings.Contains(log, "level=ERROR") {
+	if log := r.logs.String(); strings.Contains(log, "retrying") || !strings.Contains(log, "level=ERROR") {
 		t.Errorf("the log says:\n%s", log)
 	}
 }

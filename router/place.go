@@ -150,7 +150,7 @@ func (p *placement) recall(ctx context.Context, all map[int32]evidence, extents 
 func (p *placement) kept(ctx context.Context) (map[int32]kafka.Commit, error) {
 	kept, err := p.set.Topics.Commits(ctx, Bookmark, p.source)
 	if errors.Is(err, kerr.GroupAuthorizationFailed) {
-		p.log.Warn("bookmarks can't be read, routing does without", "group", Bookmark, "error", kafka.Advised(err))
+		p.log.Warn("copy of the group's offsets can't be read, routing continues without it", "group", Bookmark, "error", kafka.Advised(err))
 		return nil, nil
 	}
 	return kept, err
@@ -239,9 +239,9 @@ func (p *placement) tell(num int32, e evidence, b beginning) {
 	case asNew:
 		log.Debug("partition was never routed, begins with its first event")
 	case asKept:
-		log.Warn("group has no offset for the partition, routing goes on at the copy of it", "group", Group, "copy", Bookmark)
+		log.Warn("group has no offset for the partition, routing continues from the copy", "group", Group, "copy", Bookmark)
 	case asLast:
-		log.Error("brokers have lost offsets of the group that they had confirmed: routing goes on where this router knows it to be", "group", Group, "committed", b.from)
+		log.Error("the brokers lost offsets of the group that they had confirmed: routing continues from where this router knows it was", "group", Group, "committed", b.from)
 	case asTold:
 		log.Warn("group has no offset for the partition, routing begins where ROUTER_START says", "group", Group, "start", p.cfg.Start)
 	case asDeleted:
@@ -255,7 +255,7 @@ func (p *placement) tell(num int32, e evidence, b beginning) {
 			return
 		}
 		p.losses.Count(p.source, kafka.Truncated, b.from-e.extent.End)
-		log.Error("offset of the group is beyond the end of the log, which lost its tail or was made anew: routing begins behind all that was routed before",
+		log.Error("offset of the group is beyond the end of the log, which lost its tail or was made anew: routing begins after everything that was routed before",
 			"routed_up_to", b.from, "newest_routed", b.newest, "end", e.extent.End)
 	}
 }

@@ -104,7 +104,7 @@ func TestAGroupWithoutItsOffsetsGoesOnAtTheirCopy(t *testing.T) {
 	start(t, r.Router)
 	b.passed(t)
 	b.routedOnce(t, 50)
-	if r.logs.Count("routing goes on at the copy") == 0 || r.Ready() != nil {
+	if r.logs.Count("routing continues from the copy") == 0 || r.Ready() != nil {
 		t.Errorf("ready: %v, log:\n%s", r.Ready(), r.logs)
 	}
 }

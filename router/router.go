@@ -269,7 +269,7 @@ func (r *Router) fetchError(ctx context.Context, fetches kgo.Fetches) error {
 		switch {
 		case ctx.Err() != nil:
 		case lossy:
-			r.log.Error("log lost its tail: what was in it and not routed is gone, routing goes on where the rest of it ends",
+			r.log.Error("log lost its tail: events there that were not routed are gone, routing continues at its new end",
 				"topic", topic, "partition", partition, "routed_up_to", cut.ConsumedTo, "begin", cut.ResetTo)
 			r.losses.Count(topic, kafka.Truncated, cut.ConsumedTo-cut.ResetTo)
 		case errors.Is(err, kgo.ErrClientClosed), errors.Is(err, kerr.UnknownTopicID), fenced(err):
@@ -278,7 +278,7 @@ func (r *Router) fetchError(ctx context.Context, fetches kgo.Fetches) error {
 			// Where to go on then is decided in one place, as partitions are assigned.
 			fatal = fmt.Errorf("fetch %s[%d]: %w", topic, partition, err)
 		default:
-			r.log.Warn("fetch failed, trying again", "topic", topic, "partition", partition, "error", err)
+			r.log.Warn("fetch failed, retrying", "topic", topic, "partition", partition, "error", err)
 		}
 	})
 	return fatal

@@ -92,7 +92,7 @@ func (w *waiting) due(now time.Time) bool {
 const tellEvery = time.Minute
 
 // errPlaced ends a session that waited to be told where its partitions begin.
-var errPlaced = errors.New("where its partitions begin is known now")
+var errPlaced = errors.New("it is now known where its partitions begin")
 
 // wait says that routing waits to be told where to begin, and ends the session when
 // another router was told, or offsets of the group were set, or when a partition has a
@@ -114,7 +114,7 @@ func (r *Router) wait(ctx context.Context) {
 		}
 	}
 	if r.waiting.due(time.Now()) {
-		r.log.Error("nobody knows which events were routed: set ROUTER_START to a time (events taken since then are routed), first (all that raw-events holds) or end (nothing of it), and start one router again",
+		r.log.Error("nobody knows which events were routed: set ROUTER_START to a time (events taken since then are routed), first (all that raw-events holds) or end (nothing of it), and restart one router",
 			"error", waits, "last_routed", r.lastRouted(ctx))
 	}
 }

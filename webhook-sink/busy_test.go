@@ -135,7 +135,7 @@ func TestRetentionThatTakesABusyUsersEventsIsToldOf(t *testing.T) {
 		testkit.Until(t, func() bool { return slices.Contains(l.all(), fmt.Sprintf("busy-%04d", 999)) }, "the last of the user's events to be delivered")
 		time.Sleep(2 * time.Second)
 		r.end()
-		if logs.Count("lost events") != 1 || r.metric("busy_key_losses_total") != 1 {
+		if logs.Count("events lost") != 1 || r.metric("busy_key_losses_total") != 1 {
 			t.Errorf("%v losses are counted, and the log says\n%s", r.metric("busy_key_losses_total"), logs.String())
 		}
 		if got := p.committed(0); got != int64(len(records)) {

@@ -84,7 +84,7 @@ func (s *session) fetchError(ctx context.Context, fetches kgo.Fetches) error {
 			s.dispatcher.ForgetTopic(topic)
 			fatal = fmt.Errorf("fetch %s: %w", topic, err)
 		default:
-			s.log.Warn("fetch failed, trying again", "topic", topic, "partition", partition, "error", err)
+			s.log.Warn("fetch failed, retrying", "topic", topic, "partition", partition, "error", err)
 		}
 	})
 	return fatal

@@ -35,7 +35,7 @@ func (s *session) reread(ctx context.Context, r *dispatch.Reread) {
 			part = &kafka.Part{Next: r.From}
 		case part.Deleted:
 			s.account.AsideLost()
-			s.log.Error("lost events: retention deleted what waited behind its own user's events",
+			s.log.Error("events lost: retention deleted events of a busy user before their first attempt",
 				"topic", r.Topic, "partition", r.Num, "from", r.From, "to", part.Next)
 		}
 		if part.Next <= r.From && !work.Rest(ctx, rereadPause) {

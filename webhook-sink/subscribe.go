@@ -107,7 +107,7 @@ func (s *Sink) persist(ctx context.Context, what string, do func() error) bool {
 		if err == nil || ctx.Err() != nil {
 			return err == nil
 		}
-		s.log.Warn("broker request failed, trying again", "request", what, "pause", pause, "error", err)
+		s.log.Warn("broker request failed, retrying", "request", what, "pause", pause, "error", err)
 		if !work.Rest(ctx, pause) {
 			return false
 		}

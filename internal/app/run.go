@@ -71,7 +71,7 @@ func (r *run) workspaceFile() (*workspace.Snapshot, error) {
 func (r *run) admit(s *workspace.Snapshot) error {
 	warning, err := s.Crowded(r.Config.Embedded())
 	if warning != "" {
-		r.Log.Warn("the workspace is larger than any that was tried", "reason", warning)
+		r.Log.Warn("the workspace is larger than any that was measured", "reason", warning)
 	}
 	return err
 }

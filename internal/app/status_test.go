@@ -31,7 +31,7 @@ func TestStatusOfADestinationThatIsDown(t *testing.T) {
 		d := statusOfBooks(t)
 		return d.Retrying.Events == 10 && d.Undelivered.Events == 0 && len(d.Failures) == 1 && d.Failures[0].Reason == "status_5xx"
 	}, "all ten events to be seen waiting for a retry")
-	if out, err := typed(t, "status"); err != nil || !strings.Contains(out, "mend the receiver") || !strings.Contains(out, receiver.URL) {
+	if out, err := typed(t, "status"); err != nil || !strings.Contains(out, "fix the receiver") || !strings.Contains(out, receiver.URL) {
 		t.Errorf("status: %v\n%s", err, out)
 	}
 	checkDoctor(t)

@@ -27,12 +27,12 @@
 // # What is deleted
 //
 // Whole segments that are older or more than their topic may hold, and of topics with readers only what each of their
-// groups has committed. The bound in bytes once did without that: an import with a dozen destinations outran the router,
-// and half of 76,785 accepted calls were trimmed before they were routed. Likewise what a receiver that hangs has not been sent
-// after a day.
+// groups has committed. The bound in bytes used to ignore the latter: an import with a dozen destinations outran the
+// router, and half of 76,785 accepted calls were deleted before they were routed. So was what a receiver that hung had not
+// been sent within a day.
 //
 //   - A group that has committed nothing of a topic has read nothing of it: a router that has never run would otherwise
-//     find the log trimmed at its first start (TestNothingAcceptedIsDeletedUnread in internal/app).
+//     find its events deleted at its first start (TestNothingAcceptedIsDeletedUnread in internal/app).
 //   - Offsets beyond the end are those of an earlier topic of the same name, and say nothing about this one
 //     (TestOffsetsOfAnotherTopicReadNothing).
 //   - What may not be deleted has to be bounded where it comes in: [Broker.Full] (TestTheIntakeRefusesAtItsLimit). The

@@ -27,7 +27,7 @@ type intake struct {
 	log     *slog.Logger
 	unread  prometheus.Gauge
 
-	refusing bool // until less than resume is unread
+	refusing bool // until a tenth of the limit is read
 	behind   bool // from the first refusal until less than half of the limit is unread
 	full     atomic.Pointer[error]
 }
@@ -108,8 +108,8 @@ func topicOf(ctx context.Context, client *kgo.Client, name string) ([]kmsg.Metad
 	return response.Topics, nil
 }
 
-// unread returns about how many bytes of a partition's segments lie between what is read and the end. Of a segment that
-// is read in part it takes the bytes for spread evenly over the offsets.
+// unread returns about how many bytes of a partition's segments lie between what is read and the end. The bytes of a
+// segment that is read in part count as spread evenly over its offsets.
 func unread(segments []segment, r reach) int64 {
 	var bytes int64
 	for i, s := range segments {

@@ -42,6 +42,6 @@ func (p *progress) left() string {
 	if p.done == p.total {
 		return ""
 	}
-	return fmt.Sprintf("; %s of %s topics are created and nothing else is changed: the same command carries on",
+	return fmt.Sprintf("; %s of %s topics are created and nothing else is changed: run the same command again to continue",
 		terminal.Count(int64(p.done)), terminal.Count(int64(p.total)))
 }

@@ -25,7 +25,7 @@ func TestProgress(t *testing.T) {
 		for _, done := range []int{0, 100, 200, 300, 400} {
 			p.tell(done, 3000)
 		}
-		if got := p.left(); !strings.Contains(got, "400 of 3,000 topics are created") || !strings.Contains(got, "carries on") {
+		if got := p.left(); !strings.Contains(got, "400 of 3,000 topics are created") || !strings.Contains(got, "run the same command again") {
 			t.Errorf("%s: left: %s", name, got)
 		}
 		p.tell(3000, 3000)

@@ -2,9 +2,12 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/terminal"
@@ -16,6 +19,9 @@ type backlogFacts struct {
 	kafka.Backlog
 
 	stage string
+	// copied is whether the stage has its place from a copy of its offsets, which the
+	// brokers keep, or has no place to lose yet.
+	copied bool
 }
 
 // lookAtBacklogs looks at the topics that each stage reads, of those expected.
@@ -26,11 +32,32 @@ func lookAtBacklogs(ctx context.Context, topics *kafka.Topics, stages []Stage, e
 		if err != nil {
 			return all, err
 		}
+		copied, err := s.copied(ctx, topics)
+		if err != nil {
+			return all, err
+		}
 		for _, b := range found {
-			all = append(all, backlogFacts{b, s.Name})
+			all = append(all, backlogFacts{b, s.Name, copied})
 		}
 	}
 	return all, nil
+}
+
+// copied reports whether the offsets that a stage has committed on raw-events are
+// copied to the group which keeps them. The copy comes with the first of them.
+func (s Stage) copied(ctx context.Context, topics *kafka.Topics) (bool, error) {
+	if s.Copy == "" {
+		return false, nil
+	}
+	kept, err := topics.Commits(ctx, s.Copy, schemas.TopicRawEvents)
+	switch {
+	case errors.Is(err, kerr.GroupAuthorizationFailed):
+		return false, nil // a stage with the same rights can't write it either
+	case err != nil || len(kept) > 0:
+		return err == nil, err
+	}
+	own, err := topics.Commits(ctx, s.Group, schemas.TopicRawEvents)
+	return err == nil && len(own) == 0, err
 }
 
 // readBy are those topics that a stage reads: the router the calls, the sink the rest.
@@ -68,23 +95,29 @@ func judgeRetention(backlogs []backlogFacts, embedded bool) []Finding {
 // fewWaiting are read within moments.
 const fewWaiting = 10_000
 
-// judgeOffsets judges whether a stage that is away for long still finds its place:
-// brokers forget the offsets of a group that nobody is in, and it would begin at the
-// first event that they hold.
+// judgeOffsets judges whether a stage that is stopped for long still finds its place:
+// brokers delete the offsets of a group without members. A sink then begins at the
+// first event that its topics hold; a router goes on at the copy of its offsets, and
+// without one waits for ROUTER_START.
 func judgeOffsets(kept time.Duration, backlogs []backlogFacts) []Finding {
 	const setting = "offsets.retention.minutes"
 	f := &findings{check: CheckOffsets}
 	if kept == 0 {
-		f.ok("", "how long the brokers keep the offsets of a group that nobody is in is not known ("+setting+"; DescribeConfigs on the cluster shows it)")
+		f.ok("", "how long the brokers keep the offsets of a group without members is not known ("+setting+"; DescribeConfigs on the cluster shows it)")
 		return f.all
 	}
 	for _, b := range longestKept(backlogs) {
-		if outlasts(b.Kept, kept) {
-			f.warn(setting, fmt.Sprintf("the brokers forget after %s how far a %s was that is away, and %s keeps events for %s: it would not know which of them it has finished, and repeat or pass over some", terminal.Brief(kept), b.stage, b.Topic, duration(b.Kept)),
-				fmt.Sprintf("set %s of the brokers to more than the retention of that topic, or don't leave %s away for so long", setting, b.stage))
+		if b.copied || !outlasts(b.Kept, kept) {
+			continue
 		}
+		stake, do := "would deliver again what it had finished", ""
+		if b.stage == "router" {
+			stake, do = "would wait for ROUTER_START, since no copy of its offsets was found", "; a router that may use the group of the copy writes one within seconds (docs/brokers.md)"
+		}
+		f.warn(setting, fmt.Sprintf("the brokers delete the offsets of a stopped %s after %s, but %s keeps events for %s: after a longer stop it %s", b.stage, terminal.Brief(kept), b.Topic, duration(b.Kept), stake),
+			"raise "+setting+" on the brokers above the retention of that topic"+do)
 	}
-	return f.otherwise("the brokers know for longer how far each stage was than they keep events for it")
+	return f.otherwise("a stage that was stopped finds its place again for as long as its events are kept")
 }
 
 // longestKept returns, for each stage, the topic that keeps its events longest.

@@ -5,14 +5,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 const day = 24 * time.Hour
 
 func routers(b kafka.Backlog) []backlogFacts {
 	b.Topic = "raw-events"
-	return []backlogFacts{{b, "router"}}
+	return []backlogFacts{{Backlog: b, stage: "router"}}
 }
 
 func TestJudgeRetention(t *testing.T) {
@@ -32,18 +36,53 @@ func TestJudgeRetention(t *testing.T) {
 
 func TestJudgeOffsets(t *testing.T) {
 	t.Parallel()
-	sinks := []backlogFacts{{kafka.Backlog{Topic: "deliver.a", Kept: day}, "webhook-sink"}, {kafka.Backlog{Topic: "deliver.b", Kept: 8 * day}, "webhook-sink"}}
+	sinks := []backlogFacts{{Backlog: kafka.Backlog{Topic: "deliver.a", Kept: day}, stage: "webhook-sink"}, {Backlog: kafka.Backlog{Topic: "deliver.b", Kept: 8 * day}, stage: "webhook-sink"}}
+	copied := routers(kafka.Backlog{Kept: 30 * day})
+	copied[0].copied = true
 	check(t, map[string]verdict{
-		"not known":  {judgeOffsets(0, routers(kafka.Backlog{Kept: 30 * day})), OK, "not known (offsets.retention.minutes"},
-		"no topics":  {judgeOffsets(7*day, nil), OK, "for longer"},
-		"as long":    {judgeOffsets(30*day, routers(kafka.Backlog{Kept: 30 * day})), OK, "for longer"},
-		"shorter":    {judgeOffsets(7*day, routers(kafka.Backlog{Kept: 30 * day})), Warning, "offsets.retention.minutes: the brokers forget after 7d how far a router was|raw-events keeps events for 30d|repeat or pass over|set offsets.retention.minutes"},
-		"for ever":   {judgeOffsets(7*day, routers(kafka.Backlog{})), Warning, "keeps events for ever"},
-		"one of two": {judgeOffsets(7*day, sinks), Warning, "a webhook-sink was|deliver.b keeps events for 8d"},
+		"not known":   {judgeOffsets(0, routers(kafka.Backlog{Kept: 30 * day})), OK, "not known (offsets.retention.minutes"},
+		"no topics":   {judgeOffsets(7*day, nil), OK, "finds its place"},
+		"as long":     {judgeOffsets(30*day, routers(kafka.Backlog{Kept: 30 * day})), OK, "finds its place"},
+		"shorter":     {judgeOffsets(7*day, routers(kafka.Backlog{Kept: 30 * day})), Warning, "offsets.retention.minutes: the brokers delete the offsets of a stopped router after 7d|raw-events keeps events for 30d|wait for ROUTER_START|raise offsets.retention.minutes|group of the copy"},
+		"with a copy": {judgeOffsets(7*day, copied), OK, "finds its place"},
+		"for ever":    {judgeOffsets(7*day, routers(kafka.Backlog{})), Warning, "keeps events for ever"},
+		"one of two":  {judgeOffsets(7*day, sinks), Warning, "a stopped webhook-sink|deliver.b keeps events for 8d|deliver again"},
 	})
 	if got := judgeOffsets(7*day, slices.Concat(routers(kafka.Backlog{Kept: 30 * day}), sinks)); len(got) != 2 {
 		t.Errorf("found %+v, want one of each stage", got)
 	}
+}
+
+// TestACopyOfTheOffsets is looked for once there is something to copy.
+func TestACopyOfTheOffsets(t *testing.T) {
+	t.Parallel()
+	cluster := testkit.Fake(t)
+	cluster.CreateTopics(t, 1, schemas.TopicRawEvents)
+	topics := kafka.NewTopics(cluster.Client(t), kafka.TopicConfig{})
+	admin := kadm.NewClient(cluster.Client(t))
+	stage := Stage{"router", routerGroup, routerGroup + "-bookmark"}
+	look := func(when string, want bool) {
+		t.Helper()
+		got, err := lookAtBacklogs(t.Context(), topics, []Stage{stage}, []string{schemas.TopicRawEvents})
+		if err != nil || len(got) != 1 || got[0].copied != want {
+			t.Errorf("%s: %+v (%v), want copied to be %t", when, got, err, want)
+		}
+	}
+	commit := func(group string) {
+		t.Helper()
+		var offsets kadm.Offsets
+		offsets.AddOffset(schemas.TopicRawEvents, 0, 0, -1)
+		if err := admin.CommitAllOffsets(t.Context(), group, offsets); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look("nothing was routed", true)
+	commit(stage.Group)
+	look("routed, and not copied", false)
+	commit(stage.Copy)
+	look("copied", true)
+	stage.Copy = ""
+	look("a stage without a copy", false)
 }
 
 func TestReadBy(t *testing.T) {

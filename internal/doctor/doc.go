@@ -6,4 +6,14 @@
 // Each check is two things: a look, which gathers facts and has a bound in time,
 // and a judgement, a pure function from facts to findings. [Examine] makes all
 // checks and [Table] and [JSON] print what they found. Nothing is changed.
+//
+// # Non-obvious
+//
+//   - With the brokers' defaults nothing is a warning: one that everybody has and nobody
+//     can act on hides the others. Offsets that brokers delete before raw-events cost a
+//     router nothing while it has a copy of its own (TestJudgeOffsets,
+//     TestACopyOfTheOffsets).
+//   - A new cluster creates its topic of offsets when it is first asked about a group,
+//     and refuses all such questions until then: that is waited for
+//     (TestANewClusterHasNoCoordinatorAtFirst).
 package doctor

@@ -47,8 +47,9 @@ type Settings struct {
 	Connections, Attempts int
 }
 
-// Stage is a stage that reads from the brokers, and its consumer group.
-type Stage struct{ Name, Group string }
+// Stage is a stage that reads from the brokers, and its consumer group. Copy is the
+// group that keeps a copy of its offsets on raw-events; empty: none does.
+type Stage struct{ Name, Group, Copy string }
 
 // Examine makes all checks. That brokers do not answer is a finding, and then there
 // are none about what only they could tell.
@@ -92,6 +93,9 @@ func (set *Settings) cluster(ctx context.Context, now time.Time) []Finding {
 		return append(set.served(ctx, cl, now, workspace.NewSnapshot(nil, nil)), unable(CheckWorkspace, err))
 	}
 	all := append(set.served(ctx, cl, now, snapshot), judgeWorkspace(snapshot, applied)...)
+	if !applied {
+		return all // the example: it delivers to the receiver of `anabranch run`, whose sink may
+	}
 	endpoints, beyond := lookAtEndpoints(ctx, net.DefaultResolver, snapshot)
 	if len(endpoints) == 0 {
 		return all
@@ -101,6 +105,7 @@ func (set *Settings) cluster(ctx context.Context, now time.Time) []Finding {
 
 // served makes the checks of what the brokers do for a workspace.
 func (set *Settings) served(ctx context.Context, cl *kgo.Client, now time.Time, s *workspace.Snapshot) []Finding {
+	set.awaitCoordinators(ctx)
 	all := set.topicsAndGrants(ctx, cl, s)
 	groups, err := lookAtGroups(ctx, set.Topics, set.Stages)
 	if err != nil {
@@ -115,6 +120,19 @@ func (set *Settings) served(ctx context.Context, cl *kgo.Client, now time.Time, 
 	}
 	return append(all, judgeClock(clockFacts{now: now, newest: newest, synchronised: synchronised()})...)
 }
+
+// awaitCoordinators gives a new cluster time to create its topic of offsets, which the
+// first question about a group makes it do: until then checks of groups can only fail.
+func (set *Settings) awaitCoordinators(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, coordinatorWait)
+	defer cancel()
+	for _, stage := range set.Stages {
+		_, _ = set.Topics.Commits(ctx, stage.Group, schemas.TopicRawEvents) // what is wrong with it the checks find
+	}
+}
+
+// coordinatorWait is several times what a cluster takes to create the topic.
+const coordinatorWait = 10 * time.Second
 
 // kept makes the checks of what brokers keep for stages that are behind, or away.
 func (set *Settings) kept(ctx context.Context, s *workspace.Snapshot) []Finding {
@@ -185,7 +203,7 @@ func unable(check Check, err error) Finding {
 	f := Finding{Check: check, Level: Problem, Found: fmt.Sprintf("could not be looked at: %v", err), Do: cmp.Or(kafka.Advice(err), "look again; if it lasts, look at the brokers' logs")}
 	switch {
 	case errors.Is(err, kerr.CoordinatorNotAvailable):
-		f.Do = "look again in half a minute: a new cluster makes its topic of offsets first"
+		f.Do = "look again in half a minute; if it lasts, __consumer_offsets can't be created or has partitions without a leader: compare the brokers' offsets.topic.replication.factor with their number"
 	case errors.Is(err, kerr.GroupAuthorizationFailed), errors.Is(err, kerr.TopicAuthorizationFailed):
 		// A stage may do all it has to and not see what the others do.
 		f.Level, f.Do = Warning, "look with a principal that may see all: docs/brokers.md has the list of the role status"

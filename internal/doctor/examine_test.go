@@ -6,11 +6,14 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
 
 	"github.com/anabranch/anabranch/internal/kafka"
@@ -28,7 +31,7 @@ func clinic(t *testing.T, cluster *testkit.Cluster) Settings {
 	snapshot := workspace.NewSnapshot([]workspace.Source{source("web", true)}, []workspace.Destination{destination("crm", true, []string{"web"}, "http://127.0.0.1:9/")})
 	return Settings{
 		Kafka: cluster.Options(), Topics: kafka.NewTopics(cluster.Client(t), config), Brokers: cluster.Addrs, Variable: "KAFKA_BROKERS",
-		Stages: []Stage{{"router", routerGroup}, {"webhook-sink", "anabranch-webhook-sink"}}, Roles: []string{"ingest", "router", "webhook-sink"},
+		Stages: []Stage{{"router", routerGroup, routerGroup + "-bookmark"}, {"webhook-sink", "anabranch-webhook-sink", ""}}, Roles: []string{"ingest", "router", "webhook-sink"},
 		Retries:     []string{schemas.RetryTopic(time.Minute)},
 		Workspace:   func(context.Context) (*workspace.Snapshot, bool, error) { return snapshot, true, nil },
 		Permit:      func(netip.AddrPort) error { return nil },
@@ -162,5 +165,51 @@ func TestAGroupThatSettles(t *testing.T) {
 	groups, err := lookAtGroups(t.Context(), set.Topics, set.Stages)
 	if err != nil || len(groups) != 2 || groups[0].stage != "router" || !groups[0].settled {
 		t.Errorf("groups %+v, error %v", groups, err)
+	}
+}
+
+// TestANewClusterHasNoCoordinatorAtFirst: that is waited for, and is no finding.
+func TestANewClusterHasNoCoordinatorAtFirst(t *testing.T) {
+	t.Parallel()
+	cluster := testkit.Fake(t)
+	var asked atomic.Int32
+	cluster.Fake.ControlKey(int16(kmsg.FindCoordinator), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		cluster.Fake.KeepControl()
+		if asked.Add(1) > 3 {
+			return nil, nil, false
+		}
+		find := req.(*kmsg.FindCoordinatorRequest)
+		resp := find.ResponseKind().(*kmsg.FindCoordinatorResponse)
+		for _, key := range append(find.CoordinatorKeys, find.CoordinatorKey) {
+			c := kmsg.NewFindCoordinatorResponseCoordinator()
+			c.Key, c.NodeID, c.ErrorCode = key, -1, kerr.CoordinatorNotAvailable.Code
+			resp.Coordinators = append(resp.Coordinators, c)
+		}
+		resp.ErrorCode = kerr.CoordinatorNotAvailable.Code
+		return resp, nil, true
+	})
+	d := Examine(t.Context(), clinic(t, cluster))
+	for _, f := range d.Findings {
+		if strings.Contains(f.Found, "COORDINATOR") {
+			t.Errorf("found %+v", f)
+		}
+	}
+	if asked.Load() <= 3 {
+		t.Errorf("the coordinator was asked for %d times, want more than it was away", asked.Load())
+	}
+}
+
+// TestTheExampleMayReachItsReceiver: `anabranch run` permits its own receiver, which is
+// the only endpoint of a workspace that nobody has applied.
+func TestTheExampleMayReachItsReceiver(t *testing.T) {
+	t.Parallel()
+	set := clinic(t, testkit.Fake(t))
+	set.Permit = func(netip.AddrPort) error { return errors.New("not public") }
+	snapshot, _, _ := set.Workspace(t.Context())
+	for applied, want := range map[bool]int{true: 1, false: 0} {
+		set.Workspace = func(context.Context) (*workspace.Snapshot, bool, error) { return snapshot, applied, nil }
+		if bad, _ := Examine(t.Context(), set).of(CheckWorkspace); len(bad) != want {
+			t.Errorf("applied: %t: found %+v, want %d", applied, bad, want)
+		}
 	}
 }

@@ -85,16 +85,16 @@ func judgeTransactions(facts holdFacts, brokers []string, now time.Time) []Findi
 		if h.Known || foreign || now.Sub(h.Written) < forgottenAfter {
 			continue
 		}
-		holder := fmt.Sprintf("producer %d, %s", h.ProducerID, cmp.Or(h.TransactionalID, "whose transactional id is not to be seen"))
+		holder := fmt.Sprintf("producer %d, %s", h.ProducerID, cmp.Or(h.TransactionalID, "transactional id unknown"))
 		f.problem(fmt.Sprintf("%s[%d]", h.Topic, h.Partition),
-			fmt.Sprintf("a transaction has been open since %s (%s), and its coordinator does not know that it is: %s", terminal.Moment(h.Written), holder, consequence(h)),
+			fmt.Sprintf("a transaction has been open since %s (%s), and its coordinator has no record of it: %s", terminal.Moment(h.Written), holder, consequence(h)),
 			remedy(h, brokers))
 	}
 	if len(facts.pending) > 0 {
 		f.warn(schemas.TopicRawEvents, fmt.Sprintf("the router's offsets of partitions %v are pending in a transaction, and nothing of them is routed until it ends", facts.pending),
-			"look again in a minute; if it lasts, look with a principal that may Read "+kafka.TopicOffsets+" and Describe transactional ids "+ownIDs+"*: it is told who holds them")
+			"look again in a minute; if it lasts, run doctor as a principal with Read on "+kafka.TopicOffsets+" and Describe on transactional ids "+ownIDs+"*, which sees who holds them")
 	}
-	return f.otherwise("none is open that nobody will end")
+	return f.otherwise("no transaction was abandoned")
 }
 
 // consequence is what a forgotten transaction does.
@@ -117,6 +117,6 @@ func remedy(h *kafka.Hold, brokers []string) string {
 	case h.Topic == kafka.TopicOffsets:
 		return abort + ", after which events of that transaction may be routed twice"
 	default:
-		return fmt.Sprintf("it ends with the next transaction of its producer that writes there; if that producer is gone for good: %s, which takes back what it wrote there", abort)
+		return fmt.Sprintf("it ends with the next transaction of its producer that writes there; if that producer is gone for good: %s, which discards what it wrote there", abort)
 	}
 }

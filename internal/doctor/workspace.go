@@ -131,7 +131,7 @@ func judgeEndpoints(endpoints []endpointFacts, beyond int, permit func(netip.Add
 		e := &endpoints[i]
 		about := "destination " + e.destination
 		if e.err != nil {
-			f.warn(about, fmt.Sprintf("the host of %s does not resolve here: %s", e.url, lookupFault(e.err)), "mend the URL or the name servers; deliveries fail with network until then")
+			f.warn(about, fmt.Sprintf("the host of %s does not resolve here: %s", e.url, lookupFault(e.err)), "fix the URL or the name servers; deliveries fail with network until then")
 			continue
 		}
 		if refused := e.refused(permit); len(refused) == len(e.addrs) {

@@ -53,7 +53,7 @@ func adviceOnTLS(err error) string {
 	case misnamed:
 		return "the brokers' certificate bears another name: connect to them by one that it bears (KAFKA_BROKERS and the brokers' advertised.listeners), or set KAFKA_TLS_SERVER_NAME"
 	case unverified:
-		return "we can't verify the brokers' certificate: mend it, or check KAFKA_TLS_CA_FILE"
+		return "we can't verify the brokers' certificate: fix it, or check KAFKA_TLS_CA_FILE"
 	case refusedByTLS(err):
 		return "the brokers refuse our certificate, or that we have none: check KAFKA_TLS_CERT_FILE and KAFKA_TLS_KEY_FILE"
 	case hungUp, alertInPlaintext(err):

@@ -56,10 +56,10 @@ func Await(ctx context.Context, opts []kgo.Opt, brokers []string, log *slog.Logg
 // until somebody acts.
 func complain(log *slog.Logger, brokers []string, err error) {
 	if Advice(err) == "" {
-		log.Warn("brokers do not answer, trying again", "brokers", brokers, "variable", "KAFKA_BROKERS", "error", err)
+		log.Warn("brokers do not answer, retrying", "brokers", brokers, "variable", "KAFKA_BROKERS", "error", err)
 		return
 	}
-	log.Error("brokers and we do not come together, trying again", "brokers", brokers, "error", Advised(err))
+	log.Error("no agreement with the brokers, retrying", "brokers", brokers, "error", Advised(err))
 }
 
 func ping(ctx context.Context, cl *kgo.Client) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -96,9 +97,9 @@ func (t *Topics) age(ctx context.Context, all []Backlog, progress map[string]map
 	return nil
 }
 
-// OffsetsKept returns for how long the brokers keep the offsets of a group that
-// nobody is in, as the one says that answers; zero where that is not known: brokers
-// that have no such setting, or a principal that may not see it.
+// OffsetsKept returns for how long the brokers keep the offsets of a group without
+// members, by the settings of one of them; zero where that is not known: brokers
+// without such a setting, or a principal that may not see it.
 func (t *Topics) OffsetsKept(ctx context.Context) (time.Duration, error) {
 	const setting = "offsets.retention.minutes"
 	brokers, err := t.admin.ListBrokers(ctx)
@@ -123,7 +124,7 @@ func (t *Topics) OffsetsKept(ctx context.Context) (time.Duration, error) {
 			return 0, fmt.Errorf("describe the settings of broker %s: %w", r.ResourceName, err)
 		}
 		if minutes, err := strconv.ParseInt(configsOf(r)[setting], 10, 64); err == nil {
-			return time.Duration(minutes) * time.Minute, nil
+			return time.Duration(min(minutes, int64(math.MaxInt64/time.Minute))) * time.Minute, nil // the setting may be longer than a Duration
 		}
 	}
 	return 0, nil

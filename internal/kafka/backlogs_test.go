@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -74,10 +75,14 @@ func TestWhatATopicKeeps(t *testing.T) {
 	}
 }
 
+// TestOffsetsKept: brokers may be told to keep offsets for longer than a Duration is.
 func TestOffsetsKept(t *testing.T) {
 	t.Parallel()
-	cluster := testkit.Fake(t, kfake.BrokerConfigs(map[string]string{"offsets.retention.minutes": "90"}))
-	if got, err := NewTopics(cluster.Client(t), topicConfig).OffsetsKept(t.Context()); err != nil || got != 90*time.Minute {
-		t.Errorf("%s (%v)", got, err)
+	longest := time.Duration(math.MaxInt64).Truncate(time.Minute)
+	for minutes, want := range map[string]time.Duration{"90": 90 * time.Minute, "2147483647": longest} {
+		cluster := testkit.Fake(t, kfake.BrokerConfigs(map[string]string{"offsets.retention.minutes": minutes}))
+		if got, err := NewTopics(cluster.Client(t), topicConfig).OffsetsKept(t.Context()); err != nil || got != want {
+			t.Errorf("%s minutes: %s (%v), want %s", minutes, got, err, want)
+		}
 	}
 }

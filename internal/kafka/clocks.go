@@ -33,7 +33,7 @@ func (c TopicConfig) compareClocks(states map[string]TopicState) []Mismatch {
 	}
 	m.Advice = alter(m.Topic, timestampType, brokersClock) + "; what is there stays as it is"
 	if others := len(writers) - 1; others > 0 {
-		m.Advice += fmt.Sprintf("; the same for %d topics more, of which the next is %s", others, writers[1])
+		m.Advice += fmt.Sprintf("; the same for %d more topics, such as %s", others, writers[1])
 	}
 	return []Mismatch{m}
 }

@@ -205,7 +205,7 @@ func TestClocksOfWriters(t *testing.T) {
 				"deliver.a": state("CreateTime", "9223372036854775807"), "deliver.b": state("CreateTime", "3600000"),
 				"deliver.c": state("LogAppendTime", "3600000"), "deliver.d": state("CreateTime", ""),
 			},
-			want: []string{"more than 1h0m0s ahead of the brokers' are refused", "--entity-name deliver.a", "for 2 topics more, of which the next is deliver.b"},
+			want: []string{"more than 1h0m0s ahead of the brokers' are refused", "--entity-name deliver.a", "for 2 more topics, such as deliver.b"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

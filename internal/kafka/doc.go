@@ -40,15 +40,17 @@
 //     so the embedded broker keeps the time of its clients, whose clock it shares
 //     (TestOptionalSettings).
 //   - Brokers that refuse a setting do not say which (TestBrokersThatLackASetting).
-//   - Thousands of topics in one request outlast its time, and those that were created
-//     are not told: they are created in steps (TestEnsureInSteps).
+//   - A request for thousands of topics takes longer than it may, and then nothing says
+//     which of them were created: they are created in steps (TestEnsureInSteps).
+//   - Brokers may be told to keep offsets for longer than a Duration is: the embedded one
+//     is (TestOffsetsKept).
 //   - A broker forgets what a group has committed seven days after its last member has
 //     left, but for commits that say how long they are to be kept. Only old versions of
 //     the request can say it (TestALastingCommitSaysSo); Apache Kafka 4 still obeys.
-//   - Where a transaction is open and nobody ends it, a partition looks read to its end:
-//     that for readers of committed records stands, and so does the reader. What tells is
-//     the end of the log (TestAPartitionThatStandsIsAFault). A look that failed is no
-//     standstill, and no progress either (TestSilentBrokersAreNoStandstill).
+//   - While a transaction is open that nobody ends, a partition looks read to its end:
+//     for readers of committed records the end does not move. Only the end of the log
+//     shows that there is more (TestAPartitionThatStandsIsAFault). A look that failed is
+//     neither a standstill nor progress (TestSilentBrokersAreNoStandstill).
 //
 // Package acl below it lists what brokers have to allow.
 package kafka

@@ -96,7 +96,7 @@ func (g *Guard) look(ctx context.Context) {
 		g.once(ctx, slog.LevelInfo, "topics are compared with the settings in part", err.Error(), "error", err)
 	case err != nil:
 		// Brokers that are away are for others to complain about.
-		g.log.Debug("topics can't be compared with the settings, trying again", "error", err)
+		g.log.Debug("topics can't be compared with the settings, retrying", "error", err)
 		return
 	}
 	found := g.topics.config.compareAll(states)

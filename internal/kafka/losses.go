@@ -132,7 +132,7 @@ func gap(next, first int64, p *kgo.FetchPartition) (c Cause, from, to int64) {
 	return "", 0, 0
 }
 
-// Read takes the records of a poll for read: they do not come again.
+// Read notes that the records of a poll are read: they do not come again.
 func (l *Losses) Read(fetches kgo.Fetches) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,7 +149,7 @@ func (l *Losses) tell(lost loss, resume int64) {
 	l.Count(lost.topic, lost.cause, lost.to-lost.from)
 	at := []any{"topic", lost.topic, "partition", lost.partition, "from", lost.from, "to", lost.to}
 	if lost.cause == Truncated {
-		l.log.Error("the end of a partition is gone: events that were acknowledged may be lost, those behind it are read",
+		l.log.Error("the end of a partition is gone: acknowledged events may be lost, reading continues with those that follow",
 			append(at, "likely_cause", "brokers that lost what they had acknowledged (an unclean leader election, a power failure), or a topic that was made anew")...)
 		return
 	}

@@ -23,12 +23,7 @@ const StandsAfter = time.Minute
 // ready. It may be used by many goroutines.
 type Standstills struct {
 	mu    sync.Mutex
-	parts map[spot]*standstill
-}
-
-type spot struct {
-	topic string
-	num   int32
+	parts map[place]*standstill
 }
 
 // Position is how far a partition was read.
@@ -70,9 +65,9 @@ func (s *Standstills) Look(positions []Position) {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ours := make(map[spot]*standstill, len(positions))
+	ours := make(map[place]*standstill, len(positions))
 	for _, p := range positions {
-		key := spot{p.Topic, p.Num}
+		key := place{p.Topic, p.Num}
 		still := s.parts[key]
 		if still == nil {
 			still = &standstill{next: p.Next, since: now}
@@ -93,7 +88,7 @@ func (s *Standstills) Ends(topic string, lags map[int32]Lag, highs map[int32]int
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for num, high := range highs {
-		if still := s.parts[spot{topic, num}]; still != nil {
+		if still := s.parts[place{topic, num}]; still != nil {
 			if still.next >= still.high {
 				still.since = now // there was nothing before it until now
 			}
@@ -114,7 +109,7 @@ func (s *Standstills) Unseen() {
 	}
 }
 
-// Longest is for how long the partition has stood that has stood longest.
+// Longest is the longest time for which a partition has stood still.
 func (s *Standstills) Longest() time.Duration {
 	now := time.Now()
 	s.mu.Lock()
@@ -137,7 +132,7 @@ func (s *Standstills) Err() error {
 		if lasts := still.lasts(now); lasts >= longest {
 			longest = lasts
 			err = fmt.Errorf("%s[%d] has stood at offset %d for %s, though the log goes on up to %d: %s",
-				at.topic, at.num, still.next, lasts.Round(time.Second), still.high, still.cause())
+				at.topic, at.partition, still.next, lasts.Round(time.Second), still.high, still.cause())
 		}
 	}
 	return err
@@ -146,9 +141,9 @@ func (s *Standstills) Err() error {
 // cause says what it may be that holds a partition.
 func (s *standstill) cause() string {
 	if s.stable <= s.next {
-		return "a transaction that is open hides what stands behind it"
+		return "an open transaction hides the records behind it"
 	}
-	return "the records can be read, and are not"
+	return "the records are readable, but are not being read"
 }
 
 // Tell logs partitions that have begun to stand still for too long, and those that
@@ -163,20 +158,22 @@ func (s *Standstills) Tell(log *slog.Logger) {
 		switch {
 		case still.moved:
 			still.told, still.moved = false, false
-			log.Info("partition moves again", "topic", at.topic, "partition", at.num, "offset", still.next)
+			log.Info("partition moves again", "topic", at.topic, "partition", at.partition, "offset", still.next)
 		case !still.told && lasts >= StandsAfter:
 			still.told = true
-			log.Warn("partition stands still", "topic", at.topic, "partition", at.num, "offset", still.next,
+			log.Warn("partition stands still", "topic", at.topic, "partition", at.partition, "offset", still.next,
 				"stable", still.stable, "end", still.high, "for", lasts.Round(time.Second), "cause", still.cause())
 		}
 	}
 }
 
-func (s *Standstills) sorted() []spot {
-	all := make([]spot, 0, len(s.parts))
+func (s *Standstills) sorted() []place {
+	all := make([]place, 0, len(s.parts))
 	for at := range s.parts {
 		all = append(all, at)
 	}
-	slices.SortFunc(all, func(a, b spot) int { return cmp.Or(cmp.Compare(a.topic, b.topic), cmp.Compare(a.num, b.num)) })
+	slices.SortFunc(all, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.topic, b.topic), cmp.Compare(a.partition, b.partition))
+	})
 	return all
 }

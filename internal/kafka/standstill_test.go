@@ -48,7 +48,7 @@ func (w *watcher) expect(t *testing.T, stood time.Duration, words ...string) {
 // TestAPartitionThatStandsIsAFault: what readers see ends where it stands, and only
 // the log goes on, or they see more and get nothing.
 func TestAPartitionThatStandsIsAFault(t *testing.T) {
-	for cause, stable := range map[string]int64{"a transaction that is open": 10, "can be read, and are not": 30} {
+	for cause, stable := range map[string]int64{"an open transaction": 10, "readable, but are not being read": 30} {
 		synctest.Test(t, func(t *testing.T) {
 			var w watcher
 			w.watch(time.Minute, 10, stable, 20, false)

@@ -139,7 +139,7 @@ func awaitIn(t *testing.T, config Config, text string) (string, error) {
 	done := make(chan error, 1)
 	go func() { done <- Await(ctx, opts, config.Brokers, log.Logger()) }()
 	testkit.Until(t, func() bool {
-		return strings.Contains(log.String(), text) && strings.Contains(log.String(), "do not come together") || len(done) > 0
+		return strings.Contains(log.String(), text) && strings.Contains(log.String(), "no agreement with the brokers") || len(done) > 0
 	}, "a word about "+text)
 	cancel()
 	return log.String(), <-done

@@ -11,7 +11,7 @@ import (
 )
 
 // Unfinished is a transaction whose end the brokers have not written into a group,
-// and will not write: its coordinator takes it for complete.
+// and will not write: its coordinator treats it as complete.
 type Unfinished struct {
 	TransactionalID string
 	Group, Topic    string

@@ -24,7 +24,7 @@ func Advise(r *Report, window time.Duration) []Advice {
 	}
 	if age := r.age(r.Unrouted); age > slow && len(r.Stages) > 0 && len(r.Stages[0].Members) > 0 {
 		problem := fmt.Sprintf("%s to route, the oldest for %s", r.Unrouted.events(), terminal.Brief(age))
-		do := "look at the routers' logs; start more of them if they keep up with nothing else to do"
+		do := "look at the routers' logs and /readyz; if nothing is wrong there, start more of them"
 		if len(r.UnroutedPending) > 0 {
 			problem += fmt.Sprintf("; partitions %v wait for the end of a transaction", r.UnroutedPending)
 			do = "the router that left it open ends it within a minute; if it lasts, `anabranch doctor` names the holder and what ends it"
@@ -155,7 +155,7 @@ func (d *Destination) remedy(window time.Duration) string {
 	if d.FailingSince == nil {
 		return do
 	}
-	return fmt.Sprintf("%s; they are tried again by themselves until %s, then the first go to dead-letters, from where they can be redriven",
+	return fmt.Sprintf("%s; they are retried automatically until %s, then the first go to dead-letters, from where they can be redriven",
 		do, terminal.Moment(d.FailingSince.Add(window)))
 }
 
@@ -163,7 +163,7 @@ func (d *Destination) remedy(window time.Duration) string {
 func remedyOf(reason schemas.Reason) string {
 	switch reason {
 	case schemas.ReasonStatus5xx:
-		return "mend the receiver"
+		return "fix the receiver"
 	case schemas.ReasonTimeout:
 		return "have the receiver answer within 5s: take the event in first, work on it afterwards"
 	case schemas.ReasonNetwork:
@@ -179,17 +179,17 @@ func remedyOf(reason schemas.Reason) string {
 	case schemas.ReasonDestinationRemoved, schemas.ReasonDestinationDisabled:
 		return "put the destination into the workspace and switch it on"
 	case schemas.ReasonPlanViolation:
-		return "mend the calls, or the source's tracking plan"
+		return "fix the calls, or the source's tracking plan"
 	case schemas.ReasonSourceUnknown:
 		return "put the source back into the workspace, then redrive them, or let them expire if it was removed on purpose"
 	case schemas.ReasonRecordTooLarge:
 		return "raise max.message.bytes of the topics"
 	case schemas.ReasonTopicUnavailable:
-		return "allow the router to create the destination's topic"
+		return "see the detail of the dead letters: allow the router to create the destination's topic, or fix the brokers that lead it"
 	case schemas.ReasonVersionUnknown:
 		return "bring all stages to the release that wrote them"
 	default:
-		return "see what they failed of"
+		return "see the detail of the dead letters"
 	}
 }
 
@@ -208,7 +208,7 @@ func (r *Report) adviseRetries(add func(about, problem, do string)) {
 		overdue += q.Overdue
 		if q.Deleted > 0 {
 			topic := retryKind + "." + q.Delay
-			add(topic, fmt.Sprintf("retention deleted up to %s events before they were tried again", terminal.Count(q.Deleted)),
+			add(topic, fmt.Sprintf("retention deleted up to %s events before they were retried", terminal.Count(q.Deleted)),
 				"they are lost; raise retention.ms of "+topic)
 		}
 	}

@@ -190,7 +190,7 @@ func TestADestinationThatIsDown(t *testing.T) {
 	if len(r.Retries) != 1 || r.Retries[0].Delay != "1m" || r.Retries[0].Waiting.Events != 2 || r.Retries[0].Overdue != 1 {
 		t.Errorf("retries %+v", r.Retries)
 	}
-	for _, part := range []string{"3 events wait", "failing with status_5xx", "mend the receiver", began.Add(3 * time.Hour).Format("15:04:05Z")} {
+	for _, part := range []string{"3 events wait", "failing with status_5xx", "fix the receiver", began.Add(3 * time.Hour).Format("15:04:05Z")} {
 		if got := r.advice("crm"); !strings.Contains(got, part) {
 			t.Errorf("advice %q, want %q in it", got, part)
 		}

@@ -42,11 +42,11 @@ var declaration = sync.OnceValue(func() *kind.Shape { return kind.Of(reflect.Typ
 
 // Source is one origin of calls: a web site, an app, a server.
 type Source struct {
-	ID           string        `file:"id" record:"-" rule:"id" unique:"an id" desc:"its name for machines, which never changes"`
-	Name         string        `file:"name" else:"id" rule:"name" desc:"for people"`
-	WriteKeyHash KeyHash       `file:"writeKey" record:"writeKeySHA256" rule:"writeKey" unique:"a write key" desc:"what its calls are known by; only a hash of it is stored"`
-	Enabled      bool          `file:"enabled" default:"true" absent:"false" desc:"whether its calls are taken in"` // when not, ingest does not know the write key
-	Plan         *TrackingPlan `file:"trackingPlan,optional" want:"a tracking plan: action, events, identify, group, page, screen" desc:"what its calls may hold; without one any valid call is taken in"`
+	ID           string        `file:"id" record:"-" rule:"id" unique:"an id" desc:"its permanent identifier"`
+	Name         string        `file:"name" else:"id" rule:"name" desc:"what people call it"`
+	WriteKeyHash KeyHash       `file:"writeKey" record:"writeKeySHA256" rule:"writeKey" unique:"a write key" desc:"identifies its calls; only a hash of it is stored"`
+	Enabled      bool          `file:"enabled" default:"true" absent:"false" desc:"whether its calls are accepted"` // when not, ingest does not know the write key
+	Plan         *TrackingPlan `file:"trackingPlan,optional" want:"a tracking plan: action, events, identify, group, page, screen" desc:"what its calls may contain; without one every valid call is accepted"`
 }
 
 // KeyHash is the SHA-256 of a write key.
@@ -77,12 +77,12 @@ func HashWriteKey(writeKey string) [32]byte {
 // Destination is one receiver of calls. Those handed out by a [Snapshot] are
 // shared by all who read it and must not be changed.
 type Destination struct {
-	ID           string         `file:"id" record:"-" rule:"id" unique:"an id" desc:"its name for machines, which never changes; its topic is deliver.<id>"`
-	Type         string         `file:"type" enum:"webhooks" desc:"how it receives calls, whose integrations maps name it Webhooks"`
-	Name         string         `file:"name" else:"id" rule:"name" desc:"for people"`
+	ID           string         `file:"id" record:"-" rule:"id" unique:"an id" desc:"its permanent identifier; its topic is deliver.<id>"`
+	Type         string         `file:"type" enum:"webhooks" desc:"how it receives calls; integrations maps call it Webhooks"`
+	Name         string         `file:"name" else:"id" rule:"name" desc:"what people call it"`
 	Sources      []string       `file:"sources" ref:"sources" unique:"an entry" want:"a list of ids of sources" desc:"whose calls it receives"` // in a snapshot ascending
 	Enabled      bool           `file:"enabled" default:"true" absent:"false" desc:"whether it receives calls"`
-	SharedSecret schemas.Secret `file:"sharedSecret,optional" rule:"secret" desc:"what deliveries are signed with; they are not signed without it"`
+	SharedSecret schemas.Secret `file:"sharedSecret,optional" rule:"secret" desc:"what deliveries are signed with; without it they are not signed"`
 	Endpoints    []Endpoint     `file:"endpoints" items:"1-5" each:"an endpoint" desc:"where its calls are delivered to, each call to all of them"` // at most MaxEndpoints
 }
 
@@ -111,7 +111,7 @@ type Endpoint struct {
 
 // Header is one static header. Name is a valid RFC 9110 field name.
 type Header struct {
-	Name  string         `file:"name" rule:"headerName" unique:"a name (in any case),fold" desc:"is none that deliveries or connections set themselves"`
+	Name  string         `file:"name" rule:"headerName" unique:"a name (in any case),fold" desc:"must not be one that deliveries or connections set themselves"`
 	Value schemas.Secret `file:"value" rule:"headerValue" desc:"value of the header"` // people put tokens here
 }
 

@@ -11,18 +11,18 @@ import (
 // Types of calls that the plan says nothing about are not judged, and neither is
 // an alias, which holds nothing but ids.
 type TrackingPlan struct {
-	Action PlanAction `file:"action" default:"mark" absent:"" enum:"allow mark block" desc:"what becomes of a call that violates the plan; all are counted"`
+	Action PlanAction `file:"action" default:"mark" absent:"" enum:"allow mark block" desc:"what happens to a call that violates the plan; all of them are counted"`
 	// Events are the planned events of track calls, by their names. Nil: track
 	// calls are not judged. Empty: no event is planned.
-	Events map[string]PlannedObject `file:"events,optional,nil" keys:"plannedName" want:"a mapping of events' names to their properties; {} says that none is planned" desc:"track calls, by event; without it they are not judged"`
+	Events map[string]PlannedObject `file:"events,optional,nil" keys:"plannedName" want:"a mapping of events' names to their properties; {} says that none is planned" desc:"planned track calls, by event; without it they are not checked"`
 	// OtherEvents says that events that are not planned do not violate the plan.
-	OtherEvents bool `file:"additionalEvents,optional" record:"otherEvents" desc:"whether events may come that are not listed"`
+	OtherEvents bool `file:"additionalEvents,optional" record:"otherEvents" desc:"whether events that are not listed are allowed"`
 
 	// Nil: not judged.
-	Identify *PlannedObject `file:"identify,optional" rename:"properties=traits additionalProperties=additionalTraits" desc:"traits of identify calls; without it they are not judged"`
-	Group    *PlannedObject `file:"group,optional" rename:"properties=traits additionalProperties=additionalTraits" desc:"traits of group calls; without it they are not judged"`
-	Page     *PlannedObject `file:"page,optional" desc:"properties of page calls; without it they are not judged"`
-	Screen   *PlannedObject `file:"screen,optional" desc:"properties of screen calls; without it they are not judged"`
+	Identify *PlannedObject `file:"identify,optional" rename:"properties=traits additionalProperties=additionalTraits" desc:"traits of identify calls; without it they are not checked"`
+	Group    *PlannedObject `file:"group,optional" rename:"properties=traits additionalProperties=additionalTraits" desc:"traits of group calls; without it they are not checked"`
+	Page     *PlannedObject `file:"page,optional" desc:"properties of page calls; without it they are not checked"`
+	Screen   *PlannedObject `file:"screen,optional" desc:"properties of screen calls; without it they are not checked"`
 }
 
 // PlanAction is what becomes of a call that violates its source's tracking plan.
@@ -41,15 +41,15 @@ func PlanActions() []PlanAction { return []PlanAction{PlanAllow, PlanMark, PlanB
 // PlannedObject is what the properties or traits of a call may hold. Its zero
 // value allows everything.
 type PlannedObject struct {
-	Properties map[string]PlannedProperty `file:"properties,optional" keys:"plannedName" want:"a mapping of names to what these {key} may be" each:"a mapping with the keys type and required; {} allows any value" desc:"what each may be, by name"`
-	Closed     bool                       `file:"additionalProperties,optional,not" record:"closed" desc:"whether others may come that are not listed"`
+	Properties map[string]PlannedProperty `file:"properties,optional" keys:"plannedName" want:"a mapping of names to what these {key} may be" each:"a mapping with the keys type and required; {} allows any value" desc:"what each is allowed to be, by name"`
+	Closed     bool                       `file:"additionalProperties,optional,not" record:"closed" desc:"whether others that are not listed are allowed"`
 }
 
 // PlannedProperty is what one property or trait may be. Its zero value allows
 // everything. A value that is null counts as absent, as an id that is null does
 // (protocol, 6).
 type PlannedProperty struct {
-	Type     PropertyType `file:"type,optional" enum:"string number integer boolean object array" desc:"its JSON type; any without it"`
+	Type     PropertyType `file:"type,optional" enum:"string number integer boolean object array" desc:"its JSON type; without it any"`
 	Required bool         `file:"required,optional" desc:"whether a call without it, or with null, violates the plan"`
 }
 

@@ -79,7 +79,7 @@ func (d *Dispatcher) failed(batch []*queue.Message, answer upload.Answer, failur
 	d.lastErr = answer.Err
 	d.schedule.fail(time.Now(), answer.After, dice)
 	d.mu.Unlock()
-	d.cfg.Log.Warn("batch not taken, trying again", "error", answer.Err, "messages", len(batch), "attempt", failures, "pause", pause)
+	d.cfg.Log.Warn("batch not taken, retrying", "error", answer.Err, "messages", len(batch), "attempt", failures, "pause", pause)
 	return pause
 }
 

@@ -117,5 +117,5 @@ func (s *Service) complain(id string, err error) {
 		return
 	}
 	s.metrics.attempts.Inc()
-	s.log.Warn("regulation not carried out yet, trying again", "regulation", id, "error", err)
+	s.log.Warn("regulation not carried out yet, retrying", "regulation", id, "error", err)
 }

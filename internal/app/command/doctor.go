@@ -74,7 +74,7 @@ func examine(ctx context.Context, proc settings.Process, roles []string) (*docto
 	cfg := &proc.Config
 	set := doctor.Settings{
 		Kafka: c.opts, Topics: c.topics, Brokers: cfg.Brokers().Brokers, Variable: "KAFKA_BROKERS",
-		Stages: []doctor.Stage{{Name: "router", Group: router.Group}, {Name: "webhook-sink", Group: webhooksink.Group}},
+		Stages: []doctor.Stage{{Name: "router", Group: router.Group, Copy: router.Bookmark}, {Name: "webhook-sink", Group: webhooksink.Group}},
 		Roles:  roles, Retries: retryTopics(cfg.Sink.RetryDelays),
 		Workspace: func(ctx context.Context) (*workspace.Snapshot, bool, error) {
 			state, readErr := wstopic.Read(ctx, c.opts)

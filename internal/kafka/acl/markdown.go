@@ -38,7 +38,7 @@ func (r Rule) without() string {
 	case r.Operation == kmsg.ACLOperationDescribeConfigs:
 		return "that is left out"
 	case r.Name == bookmark:
-		return "it goes on until the offsets are lost"
+		return "it works, but waits for `ROUTER_START` if its offsets are lost"
 	default:
 		return "it can't work"
 	}

@@ -10,9 +10,9 @@ import (
 )
 
 const introduction = `The workspace file says in YAML which sources may send calls, and which destinations receive
-them. ` + "`anabranch apply -f FILE`" + ` puts it in force. Each line below is a key of the file: - begins an
-element of a list, and <name> is a name of your choice. A secret is text, {env: NAME} or {file: PATH},
-the path relative to the file's own folder. Editors complete the file by schemas/workspace.schema.json.
+them. ` + "`anabranch apply -f FILE`" + ` puts it in force. Each line below is a key of the file: - begins a
+list item, and <name> is a name of your choice. A secret is text, {env: NAME} or {file: PATH}, with
+the path relative to the file's own folder. Editors complete the file with schemas/workspace.schema.json.
 
 `
 

@@ -98,7 +98,7 @@ func (f *Follower) follow(ctx context.Context) error {
 	caughtUp := sync.OnceFunc(func() {
 		finish()
 		if !t.stale {
-			f.log.Warn("the workspace topic holds no workspace, what is in force stays so: put one in force with `anabranch apply -f FILE`")
+			f.log.Warn("the workspace topic holds no workspace, the last one stays in force: put one in force with `anabranch apply -f FILE`")
 		}
 	})
 	if !f.start(ctx, t) {
@@ -141,7 +141,7 @@ func (f *Follower) poll(ctx context.Context, t *tail) bool {
 		return false
 	}
 	if replaced(err) {
-		f.log.Error("the workspace topic was deleted or has lost records; what is in force stays so until the topic holds a workspace: apply the workspace again",
+		f.log.Error("the workspace topic was deleted or has lost records; the last workspace stays in force until the topic holds one: apply it again",
 			"topic", schemas.TopicWorkspace, "error", err)
 		return true
 	}
@@ -167,7 +167,7 @@ func (f *Follower) observe(err error) {
 
 func (f *Follower) complain(ctx context.Context, err error) {
 	if ctx.Err() == nil && f.trouble.Due(err.Error(), time.Now()) {
-		f.log.Warn("workspace topic can't be read, trying again", "topic", schemas.TopicWorkspace, "error", err)
+		f.log.Warn("workspace topic can't be read, retrying", "topic", schemas.TopicWorkspace, "error", err)
 	}
 }
 

@@ -12,7 +12,7 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer) *metrics {
 	changes := promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
 		Name: "anabranch_workspace_file_changes_total",
-		Help: "Changes of the workspace file: applied, refused for what the file says, or failed to be applied and tried again.",
+		Help: "Changes of the workspace file: applied, refused for what the file says, or failed to be applied and retried.",
 	}, []string{"result"})
 	return &metrics{
 		applied: changes.WithLabelValues("applied"),

@@ -14,7 +14,7 @@ func TestSeriesExistFromTheStart(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	newMetrics(reg)
 	const want = `
-# HELP anabranch_workspace_file_changes_total Changes of the workspace file: applied, refused for what the file says, or failed to be applied and tried again.
+# HELP anabranch_workspace_file_changes_total Changes of the workspace file: applied, refused for what the file says, or failed to be applied and retried.
 # TYPE anabranch_workspace_file_changes_total counter
 anabranch_workspace_file_changes_total{result="applied"} 0
 anabranch_workspace_file_changes_total{result="failed"} 0

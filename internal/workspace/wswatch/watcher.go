@@ -106,7 +106,7 @@ func (w *Watcher) refuse(err error) {
 	}
 	w.reported = err.Error()
 	w.metrics.refused.Inc()
-	w.log.Error("workspace file refused, what is in force stays so", "error", err)
+	w.log.Error("workspace file refused, the last workspace stays in force", "error", err)
 }
 
 func (w *Watcher) apply(ctx context.Context, found finding) {
@@ -114,7 +114,7 @@ func (w *Watcher) apply(ctx context.Context, found finding) {
 	if err := w.set.Apply(ctx, found.snapshot); err != nil {
 		w.metrics.failed.Inc()
 		if ctx.Err() == nil && w.trouble.Due(err.Error(), time.Now()) {
-			w.log.Error("workspace file could not be applied, trying again", "error", err)
+			w.log.Error("workspace file could not be applied, retrying", "error", err)
 		}
 		return
 	}

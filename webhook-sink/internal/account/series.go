@@ -77,7 +77,7 @@ func (s *series) makeCounters() {
 	}, []string{"destination"})
 	s.writeErrors = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "anabranch_webhook_sink_write_errors_total",
-		Help: "Failed writes of retry records and dead letters; each is tried again.",
+		Help: "Failed writes of retry records and dead letters; each is retried.",
 	})
 	s.asideLost = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "anabranch_webhook_sink_busy_key_losses_total",
@@ -85,7 +85,7 @@ func (s *series) makeCounters() {
 	})
 	s.commits = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "anabranch_webhook_sink_commits_total",
-		Help: "Offset commits by result: done, failed (tried again a second later).",
+		Help: "Offset commits by result: done, failed (retried a second later).",
 	}, []string{"result"})
 }
 

@@ -97,7 +97,7 @@ func (l *Lease) ask(ctx context.Context) bool {
 	}
 	l.asked = sent
 	if _, ok := l.silent.Admit(seldom.Kind{}, sent); ok {
-		l.Logger.Warn("the group has been silent for longer than a session lasts, holding back attempts until it confirms the membership",
+		l.Logger.Warn("no answer from the group for longer than a session, holding back attempts until it confirms the membership",
 			"silent", time.Since(*l.heard.Load()).Round(time.Millisecond))
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)

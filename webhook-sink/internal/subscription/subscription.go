@@ -77,7 +77,7 @@ func (s *Subscription) Obtain(ctx context.Context, topics *kafka.Topics) (added 
 	return s.have(refused), refused, nil
 }
 
-// have takes what is wanted and not refused for consumed.
+// have notes as consumed what is wanted and not refused.
 func (s *Subscription) have(refused map[string]error) []string {
 	var added []string
 	for _, topic := range slices.Sorted(maps.Keys(s.wanted)) {

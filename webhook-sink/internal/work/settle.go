@@ -57,7 +57,7 @@ func (w *Worker) writeFailed(record *kgo.Record, f *schedule.Fate, err error) {
 	if !ok {
 		return
 	}
-	trace.LoggerOf(w.Logger, f.Headers.TraceParent).Error("write failed, trying again until it succeeds", "topic", record.Topic, "destination", f.Headers.Destination,
+	trace.LoggerOf(w.Logger, f.Headers.TraceParent).Error("write failed, retrying until it succeeds", "topic", record.Topic, "destination", f.Headers.Destination,
 		"message_id", f.Headers.MessageID, "passed_over", passed, "error", err)
 }
 

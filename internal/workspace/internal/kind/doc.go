@@ -24,7 +24,7 @@
 //	keys      the rule of a map's keys
 //	enum      the words that a text may be, separated by spaces
 //	ref       the list of the document that has what a text names
-//	unique    what is said to be another's when it stands a second time among siblings;
+//	unique    no two siblings may have the same value, which messages call by this;
 //	          with ",fold" in any case
 //	min, max  of a number or a duration
 //	items     the bounds on the length of a list, such as 1-5

@@ -9,7 +9,7 @@ import (
 // case, below the reason.
 var reserved = map[string][]string{
 	"this one is set by each delivery itself": {"x-signature", "content-type", "user-agent", "host", "content-length"},
-	// Go's HTTP client takes a POST with either for repeatable, and sends it again
+	// Go's HTTP client treats a POST with either as repeatable, and sends it again
 	// by itself after some failures.
 	"this one makes HTTP clients repeat requests": {"idempotency-key", "x-idempotency-key"},
 	"this one belongs to the connection, not to the delivery": {

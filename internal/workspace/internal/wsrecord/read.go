@@ -52,7 +52,7 @@ func parse(text []byte) (parsed any, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	err = decoder.Decode(&parsed)
-	// A decoder takes what follows the value for another one, and its errors quote the
+	// A decoder treats what follows the value as another one, and its errors quote the
 	// record.
 	if err == nil && decoder.InputOffset() == int64(len(text)) {
 		return parsed, nil
