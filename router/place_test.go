@@ -389,7 +389,7 @@ func TestOffsetsThatWentBack(t *testing.T) {
 				return
 			}
 			b.routedOnce(t, 50)
-			if r.logs.Count("brokers have lost offsets of the group") == 0 {
+			if r.logs.Count("brokers lost offsets of the group") == 0 {
 				t.Errorf("nobody is told:\n%s", r.logs)
 			}
 		})
