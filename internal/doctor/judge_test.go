@@ -100,7 +100,7 @@ func TestJudgeVersions(t *testing.T) {
 		return n.version
 	})
 	check(t, map[string]verdict{
-		"enough":    {judgeVersions([]advertised{{id: 1, versions: enough}, {id: 2}}), OK, "know all requests that are needed, and speak like no known release"},
+		"enough":    {judgeVersions([]advertised{{id: 1, versions: enough}, {id: 2}}), OK, "know all requests that are needed, and match no known release"},
 		"too old":   {judgeVersions([]advertised{{id: 1, versions: old}}), Problem, "broker 1|static members|JoinGroup 5, Kafka 2.3|update it: 2.5"},
 		"too small": {judgeVersions([]advertised{{id: 1, versions: &kmsg.ApiVersionsResponse{}}}), Problem, "records with headers|transactions"},
 	})

@@ -51,7 +51,7 @@ func judgeVersions(brokers []advertised) []Finding {
 			guesses = append(guesses, guess)
 		}
 		if missing := lacking(b.versions); len(missing) > 0 {
-			f.problem(fmt.Sprintf("broker %d", b.id), fmt.Sprintf("speaks like %s: it lacks %s", guess, strings.Join(missing, "; ")),
+			f.problem(fmt.Sprintf("broker %d", b.id), fmt.Sprintf("matches %s: it lacks %s", guess, strings.Join(missing, "; ")),
 				"update it: "+Oldest+" is the oldest that has all, "+Tried+" is what the tests run on")
 		}
 	}
@@ -59,9 +59,9 @@ func judgeVersions(brokers []advertised) []Finding {
 		return nil
 	}
 	if len(guesses) > 1 {
-		f.warn("", "brokers speak like "+strings.Join(guesses, " and like "), "finish the update of the cluster")
+		f.warn("", "brokers match "+strings.Join(guesses, " and "), "finish the update of the cluster")
 	}
-	return f.otherwise("brokers know all requests that are needed, and speak like " + guesses[0])
+	return f.otherwise("brokers know all requests that are needed, and match " + guesses[0])
 }
 
 // guessed is the release that knows the same requests as a broker. Some know a set
