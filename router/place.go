@@ -80,6 +80,7 @@ func (p *placement) place(ctx context.Context, offsets map[string]map[int32]kgo.
 		p.forgotten.begin(num, b.next)
 		p.backlog.begin(num, b.next)
 	}
+	p.ready.Store(true)
 	return offsets, nil
 }
 

@@ -104,7 +104,9 @@ func (r *Router) Ready() error {
 
 func (r *Router) assigned(_ context.Context, _ *kgo.Client, added map[string][]int32) {
 	r.backlog.assign(added[r.source])
-	r.ready.Store(true)
+	if len(added[r.source]) == 0 {
+		r.ready.Store(true)
+	} // else once they are placed
 }
 
 func (r *Router) revoked(_ context.Context, _ *kgo.Client, gone map[string][]int32) {

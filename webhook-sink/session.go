@@ -81,7 +81,7 @@ func newSession(ctx context.Context, sink *Sink, sub *subscription.Subscription)
 	s.member = &group.Member{
 		Client: client, Group: Group, InstanceID: s.set.InstanceID, Returns: s.set.Returns,
 		Dispatcher: s.dispatcher, Every: s.commitEvery, Ends: s.set.Topics.Ends,
-		Count: s.account.Committed, Gone: s.gone, Logger: s.log,
+		Count: s.account.Committed, Gone: s.gone, Memory: &s.memory, Logger: s.log,
 	}
 	s.account.Watch(account.Views{Backlogs: s.dispatcher.Backlogs, Breakers: s.breakers, Stands: s.stands.Longest})
 	return s, nil

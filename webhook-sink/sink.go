@@ -15,6 +15,7 @@ import (
 	"github.com/anabranch/anabranch/internal/telemetry/seldom"
 	"github.com/anabranch/anabranch/webhook-sink/internal/account"
 	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
+	"github.com/anabranch/anabranch/webhook-sink/internal/group"
 	"github.com/anabranch/anabranch/webhook-sink/internal/schedule"
 	"github.com/anabranch/anabranch/webhook-sink/internal/subscription"
 	"github.com/anabranch/anabranch/webhook-sink/internal/usual"
@@ -36,6 +37,7 @@ type Sink struct {
 	rival    kafka.Rival
 	refusals seldom.Log // of topics
 	stands   kafka.Standstills
+	memory   group.Memory // of commits, for all sessions
 
 	commitEvery time.Duration
 }

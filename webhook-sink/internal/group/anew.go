@@ -72,13 +72,24 @@ func (m *Member) isAnew(at dispatch.Place) bool {
 	return m.anew[at]
 }
 
-// Begin corrects where reading begins: not where a commit of an earlier topic says.
+func (m *Member) isBeyond(at dispatch.Place) (kgo.EpochOffset, bool) {
+	m.resuming.Lock()
+	defer m.resuming.Unlock()
+	beyond, ok := m.beyond[at]
+	return beyond, ok
+}
+
+// Begin corrects where reading begins: not where a commit of an earlier topic says, and
+// behind what the brokers have lost of our own.
 // The client calls it with the group's offsets, after FinishedBefore was asked.
 func (m *Member) Begin(_ context.Context, all map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
 	for topic, partitions := range all {
 		for num := range partitions {
-			if m.isAnew(dispatch.Place{Topic: topic, Num: num}) {
+			at := dispatch.Place{Topic: topic, Num: num}
+			if m.isAnew(at) {
 				partitions[num] = kgo.NewOffset().AtStart()
+			} else if beyond, ok := m.isBeyond(at); ok && beyond.Offset > partitions[num].EpochOffset().Offset {
+				partitions[num] = kgo.NewOffset().At(beyond.Offset).WithEpoch(beyond.Epoch)
 			}
 		}
 	}

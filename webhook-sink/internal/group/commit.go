@@ -83,6 +83,7 @@ func (m *Member) commit(ctx context.Context, of map[string][]int32) (again time.
 	switch err := sent.err; {
 	case err == nil:
 		m.Count(nil)
+		m.Memory.note(marks)
 		m.Dispatcher.Committed(marks)
 		return 0
 	case errors.Is(err, kerr.RebalanceInProgress), errors.Is(err, kerr.IllegalGeneration):

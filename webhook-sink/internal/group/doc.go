@@ -24,6 +24,9 @@
 //   - A commit beyond the end of a log may also be that of a log which lost its tail.
 //     There the client asks for the end of the leader's epoch and goes on behind it; to
 //     begin at the first record would deliver all that is kept once more (TestStale).
+//   - Brokers may go back behind commits that they had confirmed: Apache Kafka 4.3.0 did
+//     once in 33 crashes. A process that lives knows them, and goes on behind its last
+//     one (TestCommitsThatTheBrokersHaveLost).
 //   - Timers of a process that was frozen fire before its next heartbeat is answered, and
 //     the client hears that it is no member any more a moment after it has read the
 //     answer. So once a lease has run out, only an answer of the group that was asked for

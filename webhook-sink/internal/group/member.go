@@ -35,12 +35,16 @@ type Member struct {
 	// Their partitions are not ours any more; only a new client takes up new ones.
 	Gone   func(topic string, err error)
 	Logger *slog.Logger
+	// Memory is the process's own, and outlives the membership. Nil: it has none.
+	Memory *Memory
 
 	committing sync.Mutex
 	detail     detail // of the metadata of commits
 
 	resuming sync.Mutex
 	anew     map[dispatch.Place]bool // partitions to be read from their start, whatever is committed
+	// beyond is where to read partitions of which the brokers have lost commits.
+	beyond map[dispatch.Place]kgo.EpochOffset
 }
 
 // identity is what the group knows us by.

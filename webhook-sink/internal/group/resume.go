@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
@@ -49,12 +50,34 @@ func (m *Member) FinishedBefore(ctx context.Context, of map[string][]int32) map[
 				c.of = offsets.OriginIn(*p.Metadata)
 				before[at] = offsets.Decode(p.Offset, *p.Metadata)
 			}
+			if last, ok := m.recall(at, c); ok {
+				c.offset, c.epoch, before[at] = last.at.Offset, last.at.Epoch, offsets.Decode(last.at.Offset, last.done)
+			}
 			commits[at] = c
 		}
 	}
 	m.judge(ctx, commits)
 	maps.DeleteFunc(before, func(at dispatch.Place, done offsets.Done) bool { return done.Empty() || m.isAnew(at) })
 	return before
+}
+
+// recall notes whether this process has committed more of a partition than the group
+// shows.
+func (m *Member) recall(at dispatch.Place, shown commit) (remembered, bool) {
+	last, ok := m.Memory.beyond(at, shown)
+	m.resuming.Lock()
+	defer m.resuming.Unlock()
+	delete(m.beyond, at)
+	if !ok {
+		return remembered{}, false
+	}
+	if m.beyond == nil {
+		m.beyond = make(map[dispatch.Place]kgo.EpochOffset)
+	}
+	m.beyond[at] = last.at
+	m.Logger.Error("brokers have lost a commit that they had confirmed: deliveries go on where this sink knows them to be",
+		"topic", at.Topic, "partition", at.Num, "committed", shown.offset, "begin", last.at.Offset)
+	return last, true
 }
 
 func (m *Member) offsetFetch(of map[string][]int32) *kmsg.OffsetFetchRequest {
