@@ -101,8 +101,10 @@ func TestAnEventAheadOfTheWorkspaceIsRoutedWithOthers(t *testing.T) {
 		return workspace.Source{ID: id, Enabled: true, WriteKeyHash: workspace.HashWriteKey(id)}
 	}
 	destination := func(id string, of ...string) workspace.Destination {
-		return workspace.Destination{ID: id, Type: workspace.TypeWebhooks, Enabled: true, Sources: of,
-			Endpoints: []workspace.Endpoint{{URL: "https://example.com"}}}
+		return workspace.Destination{
+			ID: id, Type: workspace.TypeWebhooks, Enabled: true, Sources: of,
+			Endpoints: []workspace.Endpoint{{URL: "https://example.com"}},
+		}
 	}
 	crm, lake := destination("crm", "web", "app"), destination("lake", "web")
 	b.live.Store(workspace.NewSnapshot([]workspace.Source{source("web")}, []workspace.Destination{crm, lake}))

@@ -60,5 +60,5 @@ func (s shares) divide(fetch *kmsg.FetchRequest) {
 func (s shares) share(b bound, count int) int32 {
 	count = max(count, s.most[b])
 	s.most[b] = count
-	return min(b.partition, max(b.total/int32(count), leastShare)) //nolint:gosec // a request names fewer than 2^31
+	return min(b.partition, max(b.total/int32(count), leastShare))
 }

@@ -17,12 +17,12 @@ func TestCommitsThatTheBrokersHaveLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		b.Memory = new(Memory)
-		place, earlier := dispatch.Place{Topic: topic}, []dispatch.Watermark(nil)
+		place := dispatch.Place{Topic: topic}
 		b.Dispatcher.Assign(one(), nil)
 		b.Dispatcher.Identify(place, b.id())
 		b.take(1, 2, 3, 4, 5)
 		b.finish(1)
-		earlier = b.Dispatcher.Watermarks(nil)
+		earlier := b.Dispatcher.Watermarks(nil)
 		b.finish(2, 3, 5)
 		b.CommitLast(t.Context(), nil)
 		if got := b.committed(); got != 4 {
