@@ -2,7 +2,6 @@ package router
 
 import (
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -35,22 +34,4 @@ type circumstances struct {
 // after a silence may be one of ours that we have long sent again.
 func rival(err error, c circumstances, timeout time.Duration) bool {
 	return fenced(err) && !c.interrupted && c.open < timeout
-}
-
-// fence tells a router that lost its id once from two routers that take it from each
-// other in turn. The latter is a mistake in the configuration that no new session
-// cures.
-type fence struct{ hits []time.Time }
-
-const (
-	fenceHits   = 3
-	fenceWithin = time.Minute
-)
-
-// hit notes that a rival took over and reports whether it is the third time within a
-// minute.
-func (f *fence) hit(now time.Time) bool {
-	f.hits = slices.DeleteFunc(f.hits, func(t time.Time) bool { return now.Sub(t) >= fenceWithin })
-	f.hits = append(f.hits, now)
-	return len(f.hits) >= fenceHits
 }

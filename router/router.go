@@ -32,7 +32,7 @@ type Router struct {
 	plan   *plan
 	filter filter
 	ready  atomic.Bool
-	fence  fence
+	fence  kafka.Rival
 	// sources is who the events are from, and whether the workspace has heard of it;
 	// sourceWait is how long it may take to.
 	sources    sources
@@ -143,7 +143,7 @@ func (r *Router) Run(ctx context.Context) error {
 		r.marks.clear()
 		r.waiting.clear()
 		now := time.Now()
-		if rival(err, r.circumstances(now), r.cfg.TransactionTimeout) && r.fence.hit(now) {
+		if rival(err, r.circumstances(now), r.cfg.TransactionTimeout) && r.fence.Met(now) {
 			return fmt.Errorf("another process uses the transactional id %q or the instance id %q, and they fence each other: give each its own INSTANCE_ID: %w", r.set.TransactionalID, r.set.InstanceID, err)
 		}
 		if errors.Is(err, errForgotten) && ctx.Err() == nil {
