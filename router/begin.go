@@ -35,6 +35,8 @@ type evidence struct {
 	// last is what this process knew last. Nil: nothing.
 	last   *mark
 	extent kafka.Extent
+	// topic is the id of the topic that bears the name now; empty: not known.
+	topic string
 	// leaderless: nobody tells what the partition holds.
 	leaderless bool
 	// later is where the first record stands that is later than all that was routed by
@@ -53,6 +55,7 @@ type cause int
 const (
 	asCommitted cause = iota
 	asKept            // there is no commit, but a bookmark
+	asAnew            // the topic was made anew since
 	asLast            // brokers went back behind what they had confirmed to this process
 	asNew             // nothing of the partition was ever routed
 	asTold            // nothing is known, and ROUTER_START says it
@@ -73,10 +76,14 @@ type beginning struct {
 // event that may not have been routed.
 func begin(e evidence) beginning {
 	switch {
-	case e.leaderless && e.committed != nil: // the client finds out, when there is a leader
+	case e.leaderless && e.committed != nil && !e.ofAnother(e.committed): // the client finds out, when there is a leader
 		return beginning{*e.committed, e.committed.next, asCommitted}
 	case e.leaderless:
 		return beginning{cause: notYet}
+	case e.ofAnother(e.mark()):
+		return beginning{mark{next: e.extent.Start}, e.mark().next, asAnew}
+	case e.mark() == nil && e.ofAnother(e.last): // offsets are deleted with their topic
+		return beginning{mark{next: e.extent.Start}, e.last.next, asAnew}
 	case e.wentBack() && (e.later < 0 || e.later >= e.last.next):
 		return beginning{*e.last, e.mark().next, asLast}
 	case e.committed != nil:
@@ -102,6 +109,12 @@ func (e evidence) mark() *mark {
 	return e.kept
 }
 
+// ofAnother reports whether a mark is of a topic that bore the name before. Its offset
+// says nothing about the one that does now, all of which is unrouted.
+func (e evidence) ofAnother(m *mark) bool {
+	return m != nil && m.of != "" && e.topic != "" && m.of != e.topic
+}
+
 // wentBack reports whether a mark of routers is behind what this process knew. Routers
 // go forward alone. Whoever sets offsets on purpose leaves no time stamp, and finds the
 // group empty, so that what we knew is from before. The log has to hold what was
@@ -109,7 +122,7 @@ func (e evidence) mark() *mark {
 // and grown again.
 func (e evidence) wentBack() bool {
 	m := e.mark()
-	return m != nil && e.last != nil && e.last.next > m.next && e.last.next <= e.extent.End && !m.newest.IsZero() && !e.last.newest.IsZero()
+	return m != nil && e.last != nil && !e.ofAnother(e.last) && e.last.next > m.next && e.last.next <= e.extent.End && !m.newest.IsZero() && !e.last.newest.IsZero()
 }
 
 // goOn is where routing goes on from a mark, as far as the log holds that.

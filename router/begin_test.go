@@ -13,6 +13,7 @@ func TestBegin(t *testing.T) {
 	t.Parallel()
 	at := func(next int64) *mark { return &mark{next: next} }
 	dated := func(next int64) *mark { return &mark{next: next, newest: time.UnixMilli(1)} }
+	of := func(id string, next int64) *mark { return &mark{next: next, of: id} }
 	offset := func(n int64) *int64 { return &n }
 	log := kafka.Extent{Start: 100, Stable: 200, End: 200}
 	for name, c := range map[string]struct {
@@ -48,6 +49,12 @@ func TestBegin(t *testing.T) {
 		"tail lost, and no commit of it":   {evidence{committed: dated(150), last: dated(203), later: -1}, 150, asCommitted},
 		"bookmark went back":               {evidence{kept: dated(150), last: dated(180), neighbours: true, later: -1}, 180, asLast},
 		"nothing but a memory":             {evidence{last: dated(180), history: true, later: -1}, 0, notAtAll},
+		"commit of an earlier topic":       {evidence{committed: of("old", 150), topic: "new"}, 100, asAnew},
+		"bookmark of an earlier topic":     {evidence{kept: of("old", 900), topic: "new", history: true}, 100, asAnew},
+		"memory of an earlier topic":       {evidence{last: of("old", 900), topic: "new", history: true}, 100, asAnew},
+		"memory of it, and a commit":       {evidence{last: of("old", 900), committed: of("new", 150), topic: "new"}, 150, asCommitted},
+		"of an earlier topic, no leader":   {evidence{committed: of("old", 150), topic: "new", leaderless: true}, 0, notYet},
+		"the brokers have no ids":          {evidence{committed: of("old", 150)}, 150, asCommitted},
 		"no commit, and no leader":         {evidence{neighbours: true, leaderless: true}, 0, notYet},
 	} {
 		c.extent = log
@@ -61,16 +68,26 @@ func TestMarkSurvivesACommit(t *testing.T) {
 	t.Parallel()
 	newest := time.UnixMilli(1_700_000_000_123)
 	for metadata, want := range map[string]time.Time{
-		mark{next: 7, newest: newest}.metadata(): newest,
-		mark{next: 7}.metadata():                 {},
-		"":                                       {},
-		"anabranch-1b2c":                         {}, // the member's id, from earlier releases
-		newestKey:                                {},
-		newestKey + "soon":                       {},
+		mark{next: 7, newest: newest}.metadata():                newest,
+		mark{next: 7}.metadata():                                {},
+		mark{newest: newest, of: ""}.metadata() + " later=word": newest,
+		"":                 {},
+		"anabranch-1b2c":   {}, // the member's id, from earlier releases
+		newestKey:          {},
+		newestKey + "soon": {},
 		mark{newest: time.UnixMilli(-1)}.metadata(): time.UnixMilli(-1),
 	} {
 		if diff := cmp.Diff(mark{next: 7, newest: want}, markOf(7, metadata), cmp.AllowUnexported(mark{})); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", metadata, diff)
+		}
+	}
+}
+
+func TestMarkSaysOfWhichTopicItIs(t *testing.T) {
+	t.Parallel()
+	for _, want := range []mark{{next: 7, newest: time.UnixMilli(5), of: "aGVsbG8td29ybGQtMTIzNA=="}, {next: 7, of: "id"}} {
+		if diff := cmp.Diff(want, markOf(7, want.metadata()), cmp.AllowUnexported(mark{})); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", want.metadata(), diff)
 		}
 	}
 }

@@ -87,11 +87,16 @@
 //     It is written every ten seconds and at an orderly stop. What a killed router had
 //     routed since is routed again if the group's offsets are lost too, and only then
 //     (TestAGroupWithoutItsOffsetsGoesOnAtTheirCopy).
+//   - A commit of a topic that bore the name before tells nothing of the one that bears
+//     it now, which is routed from its first event. So commits say of which topic they
+//     are: brokers delete a group's with the topic, and the last copy of them, which a
+//     router makes as its session ends, counted for the new one, whose first events were
+//     passed over without a word (TestATopicMadeAnewThatHasGrown).
 //   - An offset beyond the end of the log tells nothing: what was routed may be gone
-//     from it, and other events may have come since, in what is left of the log or in a
-//     topic that was made anew. Each commit says how late the newest event is that was
-//     routed; the first later one is where routing goes on, or the end where there is
-//     none, and where an earlier release has made the commit
+//     from it, and other events may have come since, in what is left of the log or, where
+//     brokers know no ids of topics, in one that was made anew. Each commit says how late
+//     the newest event is that was routed; the first later one is where routing goes on,
+//     or the end where there is none, and where an earlier release has made the commit
 //     (TestAnOffsetBeyondTheEndGoesOnBehindIt).
 //   - A partition without any offset beside others that have one was never routed, for
 //     a commit comes with its first events (TestTheFirstEventsOfAPartitionAreRouted).

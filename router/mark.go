@@ -16,26 +16,40 @@ import (
 type mark struct {
 	next   int64     // the offset behind what was routed
 	newest time.Time // the latest time stamp of what was routed; zero: not known
+	of     string    // the id of the topic that was routed; empty: not known
 }
 
-// newestKey introduces the time stamp in the metadata of a commit.
-const newestKey = "newest="
+// What the words in the metadata of a commit begin with: the time stamp, and the topic's
+// id, since groups keep offsets under the names of topics.
+const (
+	newestKey = "newest="
+	topicKey  = "topic="
+)
 
 // metadata is what a commit says beside the offset.
 func (m mark) metadata() string {
-	if m.newest.IsZero() {
-		return ""
+	var words []string
+	if !m.newest.IsZero() {
+		words = append(words, newestKey+strconv.FormatInt(m.newest.UnixMilli(), 10))
 	}
-	return newestKey + strconv.FormatInt(m.newest.UnixMilli(), 10)
+	if m.of != "" {
+		words = append(words, topicKey+m.of)
+	}
+	return strings.Join(words, " ")
 }
 
 // markOf reads a commit. Those of earlier releases, and of whoever set the offset by
 // hand, know of no time.
 func markOf(offset int64, metadata string) mark {
 	m := mark{next: offset}
-	if text, ok := strings.CutPrefix(metadata, newestKey); ok {
-		if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
-			m.newest = time.UnixMilli(ms)
+	for word := range strings.FieldsSeq(metadata) {
+		if id, ok := strings.CutPrefix(word, topicKey); ok {
+			m.of = id
+		}
+		if text, ok := strings.CutPrefix(word, newestKey); ok {
+			if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
+				m.newest = time.UnixMilli(ms)
+			}
 		}
 	}
 	return m

@@ -76,6 +76,7 @@ func (p *placement) place(ctx context.Context, offsets map[string]map[int32]kgo.
 			offsets[p.source][num] = kgo.NewOffset().At(b.next)
 		}
 		p.waiting.drop(num)
+		b.of = all[num].topic
 		p.marks.begin(num, b.mark)
 		p.forgotten.begin(num, b.next)
 		p.backlog.begin(num, b.next)
@@ -91,11 +92,15 @@ func (p *placement) survey(ctx context.Context, wanted map[int32]kgo.Offset) (ma
 	if err != nil {
 		return nil, err
 	}
+	id, err := p.set.Topics.ID(ctx, p.source)
+	if err != nil {
+		return nil, err
+	}
 	all := make(map[int32]evidence, len(wanted))
 	lacking := false
 	for num := range wanted {
 		extent, told := extents[p.source][num]
-		e := evidence{extent: extent, leaderless: !told, last: p.marks.lastOf(num), later: -1}
+		e := evidence{extent: extent, topic: id, leaderless: !told, last: p.marks.lastOf(num), later: -1}
 		if m, ok := p.committed[num]; ok {
 			e.committed = &m
 		}
@@ -208,7 +213,7 @@ func (p *placement) date(ctx context.Context, all map[int32]evidence) error {
 	times := make(map[int32]time.Time)
 	for num, e := range all {
 		switch m := e.mark(); {
-		case e.leaderless, m == nil:
+		case e.leaderless, m == nil, e.ofAnother(m):
 		case e.wentBack():
 			times[num] = e.last.newest
 		case m.next > e.extent.End && !m.newest.IsZero():
@@ -241,6 +246,11 @@ func (p *placement) tell(num int32, e evidence, b beginning) {
 		log.Debug("partition was never routed, begins with its first event")
 	case asKept:
 		log.Warn("group has no offset for the partition, routing continues from the copy", "group", Group, "copy", Bookmark)
+	case asAnew:
+		if !p.marks.lost(num, b.next) {
+			return // said before
+		}
+		log.Error("topic was deleted and created again since it was last routed: what it held unrouted is lost, routing begins with the first event of the new one", "routed_up_to", b.from)
 	case asLast:
 		log.Error("the brokers lost offsets of the group that they had confirmed: routing continues from where this router knows it was", "group", Group, "committed", b.from)
 	case asTold:

@@ -81,6 +81,19 @@ func visible(d kadm.TopicDetail) bool {
 	return true
 }
 
+// ID returns the id of a topic, which tells it from those that bore its name before;
+// empty where the brokers do not say.
+func (t *Topics) ID(ctx context.Context, topic string) (string, error) {
+	details, err := t.admin.ListTopics(ctx, topic)
+	if err != nil {
+		return "", fmt.Errorf("look up topic %s: %w", topic, err)
+	}
+	if id := details[topic].ID; id != (kadm.TopicID{}) {
+		return id.String(), nil
+	}
+	return "", nil
+}
+
 // List returns the names of the existing topics that begin with prefix, sorted.
 func (t *Topics) List(ctx context.Context, prefix string) ([]string, error) {
 	details, err := t.admin.ListTopics(ctx)
