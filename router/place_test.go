@@ -161,7 +161,7 @@ func TestAnOffsetBeyondTheEndGoesOnBehindIt(t *testing.T) {
 			start(t, r.Router)
 			word := "beyond the end"
 			if anew {
-				word = "made anew"
+				word = "created again since"
 			}
 			testkit.Until(t, func() bool { return r.logs.Count(word) == 3 }, "a word on each partition")
 			if n := lost(t, r.Router, "truncated"); n < 3 && !anew {
