@@ -324,6 +324,7 @@ func TestDeadLettersOfAWhile(t *testing.T) {
 		return record(schemas.TopicDeadLetters, 0, schemas.Headers{Destination: "crm", Reason: schemas.ReasonStatus4xx, Detail: "endpoint answered 410", FailedAt: time.Now()})
 	}
 	b.ensure(schemas.TopicDeadLetters)
+	b.cluster.KeepTimestamps(t, schemas.TopicDeadLetters)
 	old := dead()
 	old.Timestamp = time.Now().Add(-48 * time.Hour)
 	if err := b.cl.ProduceSync(t.Context(), old).FirstErr(); err != nil {
