@@ -105,6 +105,9 @@
 //     first offset is no proof: the very first transaction may have been aborted
 //     (TestAPredecessorsTransactionIsEndedAtOnce,
 //     TestANewInstallationBeginsWithTheFirstEvent).
+//   - raw-events that holds nothing, or nothing that is not later than all that
+//     destinations' topics have got, was made anew, for more partitions perhaps
+//     (TestATopicMadeAnewWhileNoRouterRuns).
 //   - Otherwise nobody knows what was routed. What destinations' topics hold does not
 //     tell: it is kept for a shorter time than the offsets. To go on would lose events
 //     or double them by the million, so the router waits, is not ready, and says what to

@@ -128,7 +128,7 @@ func (p *placement) recall(ctx context.Context, all map[int32]evidence, extents 
 	var history bool
 	neighbours := len(commits) > 0 || len(kept) > 0
 	if !neighbours {
-		if history, err = p.history(ctx); err != nil {
+		if history, err = p.routedBefore(ctx, extents); err != nil {
 			return err
 		}
 	}

@@ -173,6 +173,32 @@ func TestAnOffsetBeyondTheEndGoesOnBehindIt(t *testing.T) {
 	}
 }
 
+// TestATopicMadeAnewWhileNoRouterRuns is routed from its first event, as where it was
+// made anew for more partitions: its group's offsets went with it.
+func TestATopicMadeAnewWhileNoRouterRuns(t *testing.T) {
+	t.Parallel()
+	for name, meanwhile := range map[string]int{"empty": 0, "calls came before the router": 12} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, testkit.Fake(t))
+			b.routeSome(t, "before", 20)
+			b.deleteGroups(t, Group, Bookmark)
+			if err := b.Fake.DeleteTopic(schemas.TopicRawEvents); err != nil {
+				t.Fatal(err)
+			}
+			b.CreateTopics(t, 5, schemas.TopicRawEvents)
+			b.client = b.Client(t) // knows the new id
+			later(t)
+			b.some(t, "meanwhile", meanwhile)
+			r := b.told(t, startAuto)
+			start(t, r.Router)
+			testkit.Until(t, func() bool { return r.Ready() == nil }, "the router to be ready")
+			b.some(t, "after", 10)
+			b.routedOnce(t, 30+meanwhile)
+		})
+	}
+}
+
 // TestANewInstallationBeginsWithTheFirstEvent whatever ROUTER_START says: ingest took
 // calls before a router was there.
 func TestANewInstallationBeginsWithTheFirstEvent(t *testing.T) {

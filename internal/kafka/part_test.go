@@ -12,6 +12,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // values reads a partition part by part.
@@ -66,18 +67,18 @@ func transactions(t *testing.T, c *testkit.Cluster, topic string) (committed []s
 func TestPartsOfAPartition(t *testing.T) {
 	t.Parallel()
 	c := testkit.Brokers(t)
-	c.CreateTopics(t, 1, "parts")
+	c.CreateTopics(t, 1, schemas.DeliverTopic("parts"))
 	topics := kafka.NewTopics(c.Client(t), kafka.TopicConfig{})
-	want := transactions(t, c, "parts")
+	want := transactions(t, c, schemas.DeliverTopic("parts"))
 	const end = 60 * 6
-	got, parts := values(t, topics, "parts", 0, end)
+	got, parts := values(t, topics, schemas.DeliverTopic("parts"), 0, end)
 	if diff := strings.Join(got, "\n") != strings.Join(want, "\n"); diff || parts < 3 {
 		t.Errorf("%d records in %d parts, want %d of committed transactions in some more", len(got), parts, len(want))
 	}
-	if part, err := topics.Part(t.Context(), "parts", 0, 14, 1); err != nil || len(part.Records) == 0 && part.Next <= 14 {
+	if part, err := topics.Part(t.Context(), schemas.DeliverTopic("parts"), 0, 14, 1); err != nil || len(part.Records) == 0 && part.Next <= 14 {
 		t.Errorf("a part smaller than a batch: %+v, %v", part, err)
 	}
-	part, err := topics.Part(t.Context(), "parts", 0, end, 4<<10)
+	part, err := topics.Part(t.Context(), schemas.DeliverTopic("parts"), 0, end, 4<<10)
 	if err != nil || len(part.Records) > 0 || part.Next != end || part.Deleted {
 		t.Errorf("behind the end: %+v, %v", part, err)
 	}
@@ -86,19 +87,19 @@ func TestPartsOfAPartition(t *testing.T) {
 func TestAPartThatWasDeleted(t *testing.T) {
 	t.Parallel()
 	c := testkit.Brokers(t)
-	c.CreateTopics(t, 1, "deleted")
-	transactions(t, c, "deleted")
+	c.CreateTopics(t, 1, schemas.DeliverTopic("deleted"))
+	transactions(t, c, schemas.DeliverTopic("deleted"))
 	cl := c.Client(t)
 	topics := kafka.NewTopics(cl, kafka.TopicConfig{})
 	var to kadm.Offsets
-	to.Add(kadm.Offset{Topic: "deleted", At: 100})
+	to.Add(kadm.Offset{Topic: schemas.DeliverTopic("deleted"), At: 100})
 	if deleted, err := kadm.NewClient(cl).DeleteRecords(t.Context(), to); err != nil || deleted.Error() != nil {
 		t.Fatal(err, deleted.Error())
 	}
-	if part, err := topics.Part(t.Context(), "deleted", 0, 50, 4<<10); err != nil || !part.Deleted || part.Next != 100 {
+	if part, err := topics.Part(t.Context(), schemas.DeliverTopic("deleted"), 0, 50, 4<<10); err != nil || !part.Deleted || part.Next != 100 {
 		t.Errorf("where records were deleted: %+v, %v", part, err)
 	}
-	if part, err := topics.Part(t.Context(), "deleted", 0, 1000, 4<<10); err == nil {
+	if part, err := topics.Part(t.Context(), schemas.DeliverTopic("deleted"), 0, 1000, 4<<10); err == nil {
 		t.Errorf("beyond the end: %+v, want an error", part)
 	}
 }
@@ -112,8 +113,8 @@ func TestAPartThatCannotBeHad(t *testing.T) {
 	if part, err := topics.Part(ctx, "missing", 0, 0, 1<<10); err == nil || !strings.Contains(err.Error(), "fetch missing[0] from 0: ") {
 		t.Errorf("of a missing topic: %+v, %v", part, err)
 	}
-	c.CreateTopics(t, 1, "small")
-	if part, err := topics.Part(ctx, "small", 7, 0, 1<<10); err == nil {
+	c.CreateTopics(t, 1, schemas.DeliverTopic("small"))
+	if part, err := topics.Part(ctx, schemas.DeliverTopic("small"), 7, 0, 1<<10); err == nil {
 		t.Errorf("of a missing partition: %+v", part)
 	}
 }
