@@ -57,21 +57,21 @@ const (
 )
 
 // committed notes what a transaction of this process has routed.
-func (f *forgotten) committed(fetches kgo.Fetches) {
+func (f *forgotten) committed(behind map[int32]mark) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for partition, offset := range behind(fetches) {
-		f.routed[partition] = offset
+	for partition, at := range behind {
+		f.routed[partition] = at.next
 		delete(f.doubts, partition)
 	}
 }
 
 // doubted notes what one may have routed that wrote the witness.
-func (f *forgotten) doubted(fetches kgo.Fetches, witness *kgo.Record) {
+func (f *forgotten) doubted(behind map[int32]mark, witness *kgo.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for partition, offset := range behind(fetches) {
-		f.doubts[partition] = doubt{offset, witness}
+	for partition, at := range behind {
+		f.doubts[partition] = doubt{at.next, witness}
 	}
 }
 
@@ -84,17 +84,6 @@ func (f *forgotten) begin(partition int32, next int64) {
 	if f.routed[partition] > next {
 		delete(f.routed, partition)
 	}
-}
-
-// behind returns the offsets that a transaction over these records commits.
-func behind(fetches kgo.Fetches) map[int32]int64 {
-	offsets := make(map[int32]int64)
-	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
-		if n := len(p.Records); n > 0 {
-			offsets[p.Partition] = p.Records[n-1].Offset + 1
-		}
-	})
-	return offsets
 }
 
 // note compares what is pending with what was at earlier looks. It returns the

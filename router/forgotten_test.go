@@ -236,9 +236,8 @@ func TestPendingOffsets(t *testing.T) {
 func TestWhatIsKnownOfAnotherLog(t *testing.T) {
 	t.Parallel()
 	f := forgotten{routed: make(map[int32]int64), doubts: make(map[int32]doubt)}
-	f.committed(fetched(0, 0, 0, 10, 10))
-	f.committed(fetched(1, 0, 0, 10, 10))
-	f.doubted(fetched(2, 0, 0, 10, 10), &kgo.Record{})
+	f.committed(map[int32]mark{0: {next: 10}, 1: {next: 10}})
+	f.doubted(map[int32]mark{2: {next: 10}}, &kgo.Record{})
 	for num, next := range map[int32]int64{0: 4, 1: 10, 2: 4} {
 		f.begin(num, next)
 	}

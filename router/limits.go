@@ -78,7 +78,7 @@ func sizeOf(rec *kgo.Record) int {
 // topics with the bytes of a batch that was too much for them. The client fails with
 // a batch whatever waits for the same partition behind it, so a record that was
 // refused by itself was alone in its batch.
-func culprits(refused map[place][]write) (alone []refusal, crowded map[string]int) {
+func culprits(refused map[partition][]write) (alone []refusal, crowded map[string]int) {
 	crowded = make(map[string]int)
 	for at, records := range refused {
 		if len(records) == 1 {
@@ -104,7 +104,7 @@ type refusal struct {
 
 // oversize draws the lesson of what was refused for its size, and reports whether
 // there was any.
-func (r *Router) oversize(refused map[place][]write) bool {
+func (r *Router) oversize(refused map[partition][]write) bool {
 	alone, crowded := culprits(refused)
 	for _, record := range alone {
 		r.refused[record] = true

@@ -54,7 +54,7 @@ func TestPortion(t *testing.T) {
 // it is known only that they were too much together.
 func TestCulprits(t *testing.T) {
 	t.Parallel()
-	alone, crowded := culprits(map[place][]write{
+	alone, crowded := culprits(map[partition][]write{
 		{"deliver.crm", 0}:  sized(5000),
 		{"deliver.lake", 0}: sized(100, 200),
 		{"deliver.lake", 1}: sized(100, 100),

@@ -66,7 +66,7 @@ func (r *Router) transact(ctx context.Context, s *kgo.GroupTransactSession, fetc
 	switch {
 	case endErr != nil:
 		if commit {
-			r.forgotten.doubted(all, b.writes.witness)
+			r.forgotten.doubted(behind, w.witness)
 		}
 		r.blame(b)
 		return false, fmt.Errorf("end transaction: %w", endErr)
@@ -76,10 +76,7 @@ func (r *Router) transact(ctx context.Context, s *kgo.GroupTransactSession, fetc
 		return false, r.learn(b)
 	}
 	r.begun = time.Time{}
-	r.gathering.committed(all.NumRecords(), b.begun, time.Now())
-	r.forgotten.committed(all)
-	r.marks.routed(behind)
-	r.committed(b)
+	r.committed(b, all, behind)
 	return true, nil
 }
 
@@ -140,11 +137,13 @@ func (r *Router) conclude(ctx context.Context, s *kgo.GroupTransactSession, comm
 	return s.End(ctx, kgo.TransactionEndTry(commit))
 }
 
-// committed counts what the transaction did.
-func (r *Router) committed(b *batch) {
-	for _, fetches := range b.fetches {
-		r.backlog.routed(fetches)
-	}
+// committed notes what the transaction did, now that it counts: all that was fetched for
+// it is routed up to the marks.
+func (r *Router) committed(b *batch, all kgo.Fetches, behind map[int32]mark) {
+	r.gathering.committed(all.NumRecords(), b.begun, time.Now())
+	r.forgotten.committed(behind)
+	r.marks.routed(behind)
+	r.backlog.routed(all)
 	r.metrics.commit(b.decisions, b.begun)
 	for _, span := range b.spans {
 		span.End()

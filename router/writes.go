@@ -23,7 +23,7 @@ type writes struct {
 	idle    chan struct{} // closed when open falls to 0; nil while nobody waits
 	failed  *failure      // the first that is not about a size
 	witness *kgo.Record   // one that was acknowledged; nil: none was
-	refused map[place][]write
+	refused map[partition][]write
 	// leaderless are topics, with their partitions, that the brokers can't take
 	// records for.
 	leaderless map[string][]int32
@@ -35,8 +35,8 @@ type progress struct{ open, acked int }
 // write is a record on its way, and the event that it was made from.
 type write struct{ from, out *kgo.Record }
 
-// place is one partition.
-type place struct {
+// partition is one of a topic.
+type partition struct {
 	topic     string
 	partition int32
 }
@@ -116,9 +116,9 @@ func (w *writes) note(done write, topic *progress, err error) {
 	case kafka.TooLarge(err):
 		topic.open--
 		if w.refused == nil {
-			w.refused = make(map[place][]write)
+			w.refused = make(map[partition][]write)
 		}
-		at := place{done.out.Topic, done.out.Partition}
+		at := partition{done.out.Topic, done.out.Partition}
 		w.refused[at] = append(w.refused[at], done)
 	case w.failed == nil && w.ended == nil:
 		w.failed = &failure{done.out.Topic, err}
@@ -147,7 +147,7 @@ func (w *writes) wait(ctx context.Context) error {
 }
 
 // takeRefused returns what was refused for its size since the last call, by where.
-func (w *writes) takeRefused() map[place][]write {
+func (w *writes) takeRefused() map[partition][]write {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	refused := w.refused

@@ -22,9 +22,8 @@ const maxPoll = 1000
 func (s *session) consume(ctx context.Context) error {
 	for ctx.Err() == nil {
 		fetches := s.client.PollRecords(s.gate.Enter(ctx), maxPoll)
-		s.losses.Look(fetches)
+		s.losses.Polled(fetches)
 		s.takeAll(fetches)
-		s.losses.Read(fetches)
 		s.gate.Leave()
 		if err := s.fetchError(ctx, fetches); err != nil {
 			return err

@@ -20,7 +20,7 @@
 //	pending, unfinished     offsets that wait for the end of a transaction, and ending it
 //	backlogs                what groups have not finished, next to what is kept for them
 //	holds, witness          who holds up a partition; whether a record's transaction was committed
-//	leaders, transactions   partitions without a leader, and what waits for them
+//	leaders                 partitions without a leader, and what waits for them
 //	losses                  what a group will never read
 //	positions               where groups are, where partitions end, commits that last
 //	standstill              partitions that stand still with records before them

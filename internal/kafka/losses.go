@@ -92,9 +92,8 @@ func (l *Losses) Count(topic string, c Cause, offsets int64) {
 	l.offsets.WithLabelValues(familyOf(topic), string(c)).Add(float64(max(offsets, 1)))
 }
 
-// Look tells of the losses that a poll gives away. It does not take the records for
-// read.
-func (l *Losses) Look(fetches kgo.Fetches) {
+// Polled tells of the losses that a poll gives away, and takes its records for read.
+func (l *Losses) Polled(fetches kgo.Fetches) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	// What the client has noticed first: records of the same poll come after it.
@@ -108,13 +107,12 @@ func (l *Losses) Look(fetches kgo.Fetches) {
 			return
 		}
 		at, first := place{p.Topic, p.Partition}, p.Records[0].Offset
-		next, known := l.next[at]
-		switch c, from, to := gap(next, first, &p.FetchPartition); {
-		case !known:
-			l.next[at] = first
-		case c != "":
-			l.tell(loss{at, c, from, to}, first)
+		if next, known := l.next[at]; known {
+			if c, from, to := gap(next, first, &p.FetchPartition); c != "" {
+				l.tell(loss{at, c, from, to}, first)
+			}
 		}
+		l.next[at] = p.Records[len(p.Records)-1].Offset + 1
 	})
 }
 
@@ -130,17 +128,6 @@ func gap(next, first int64, p *kgo.FetchPartition) (c Cause, from, to int64) {
 		return Truncated, p.HighWatermark, next
 	}
 	return "", 0, 0
-}
-
-// Read notes that the records of a poll are read: they do not come again.
-func (l *Losses) Read(fetches kgo.Fetches) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
-		if n := len(p.Records); n > 0 {
-			l.next[place{p.Topic, p.Partition}] = p.Records[n-1].Offset + 1
-		}
-	})
 }
 
 // tell logs and counts a loss, once: from now on what is at resume is read next.

@@ -100,8 +100,7 @@ func (r *reader) read(client *kgo.Client, last int64) {
 		if ctx.Err() != nil {
 			r.t.Fatalf("read up to %d, want %d", offset, last)
 		}
-		r.Look(fetches)
-		r.Read(fetches)
+		r.Polled(fetches)
 		for _, record := range fetches.Records() {
 			offset = record.Offset
 		}
@@ -204,13 +203,12 @@ func TestADataLossNoticeIsToldOnce(t *testing.T) {
 	fetches := kgo.Fetches{{Topics: []kgo.FetchTopic{{Topic: "deliver.crm", Partitions: []kgo.FetchPartition{
 		{HighWatermark: 86, Records: records}, {Err: notice},
 	}}}}}
-	l.Look(fetches)
-	l.Read(fetches)
+	l.Polled(fetches)
 	if got := testkit.Series(t, registry, "anabranch_webhook_sink_lost_offsets_total", "truncated", "deliver"); got != 443 || strings.Count(log.String(), "level=ERROR") != 1 {
 		t.Errorf("counted %v offsets, want 443 and one error:\n%s", got, log)
 	}
 	// A loss of an unknown number is one at least.
-	l.Look(kgo.Fetches{{Topics: []kgo.FetchTopic{{Topic: "webhook-retry.5s", Partitions: []kgo.FetchPartition{
+	l.Polled(kgo.Fetches{{Topics: []kgo.FetchTopic{{Topic: "webhook-retry.5s", Partitions: []kgo.FetchPartition{
 		{Err: &kgo.ErrDataLoss{Topic: "webhook-retry.5s", ConsumedTo: 9, ResetTo: 9}},
 	}}}}})
 	if got := testkit.Series(t, registry, "anabranch_webhook_sink_lost_offsets_total", "truncated", "webhook-retry"); got != 1 {
@@ -218,8 +216,8 @@ func TestADataLossNoticeIsToldOnce(t *testing.T) {
 	}
 }
 
-// A batch that is aborted comes again. What is deleted of it meanwhile was not read.
-func TestWhatIsOnlyLookedAtIsNotRead(t *testing.T) {
+// A loss is told when it is found, and not with every poll from then on.
+func TestADeletionIsToldOnce(t *testing.T) {
 	registry, log := prometheus.NewRegistry(), new(testkit.Logs)
 	l := NewLosses("router", registry, log.Logger(), schemas.TopicRawEvents)
 	l.Begin(map[string]map[int32]kgo.Offset{schemas.TopicRawEvents: {0: kgo.NewOffset().At(2)}})
@@ -230,11 +228,9 @@ func TestWhatIsOnlyLookedAtIsNotRead(t *testing.T) {
 		}
 		return kgo.Fetches{{Topics: []kgo.FetchTopic{{Topic: schemas.TopicRawEvents, Partitions: []kgo.FetchPartition{p}}}}}
 	}
-	l.Look(poll(0, 2, 3, 4))
-	l.Look(poll(4, 4, 5))
-	l.Look(poll(4, 4, 5)) // told already
-	l.Read(poll(4, 4, 5))
-	l.Look(poll(6, 6))
+	l.Polled(poll(4, 4, 5))
+	l.Polled(poll(4, 6, 7))
+	l.Polled(poll(6, 8)) // what was read may be deleted
 	if got := testkit.Series(t, registry, "anabranch_router_lost_offsets_total", "deleted", schemas.TopicRawEvents); got != 2 || strings.Count(log.String(), "level=ERROR") != 1 {
 		t.Errorf("counted %v offsets, want 2 and one error:\n%s", got, log)
 	}
