@@ -7,7 +7,13 @@ KAFKA_NEWEST        := 4.4.0
 
 FUZZTIME ?= 20s
 BENCH    ?= .
-PKG      ?= ./...
+
+# go.work has three modules: the product, the Go client, and the test of both. "work"
+# is every package of them. Modules that need other versions of libraries stand
+# outside, so that what is built here is what each go.mod says.
+PKG      ?= work
+MODULES  := . analytics test/clienttest
+in_each   = @set -e; for module in $(MODULES); do echo "$$module: $(1)"; (cd $$module && $(1)); done
 
 BIN      := $(CURDIR)/.bin
 GOLANGCI := $(BIN)/golangci-lint
@@ -43,7 +49,7 @@ bench: ## Run the benchmarks (BENCH=regexp PKG=./router)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
 
 bench-client: ## Compare the Go client with the official one
-	cd analytics/internal/compare && go test -bench . -benchtime 30000x -count 5
+	cd analytics/internal/compare && GOWORK=off go test -bench . -benchtime 30000x -count 5
 
 fuzz: ## Run each fuzz target for FUZZTIME (20s)
 	scripts/fuzz.sh $(FUZZTIME) $(PKG)
@@ -51,7 +57,7 @@ fuzz: ## Run each fuzz target for FUZZTIME (20s)
 # It starts a broker of its own, on KAFKA_PORT 19192 and the three after it.
 .PHONY: test-security
 test-security: ## TLS, SASL and ACLs on a secured Apache Kafka of its own
-	ANABRANCH_TEST_SECURITY=1 go test -count=1 ./internal/securitytest
+	ANABRANCH_TEST_SECURITY=1 go test -count=1 ./test/securitytest
 
 .PHONY: deploy-check
 deploy-check: ## Check alert rules, dashboards and Kubernetes manifests (needs promtool, jq, npm, Python)
@@ -61,18 +67,18 @@ deploy-check: ## Check alert rules, dashboards and Kubernetes manifests (needs p
 # COMPOSE passes options on: make compose-test COMPOSE="-steps steady,kill-sink"
 .PHONY: compose-test
 compose-test: ## docker compose on an engine of its own: scale, stop and kill it, and count (3 min; root, Debian)
-	scripts/compose/engine.sh with go run ./internal/composetest $(COMPOSE)
+	scripts/compose/engine.sh with go run ./test/composetest $(COMPOSE)
 
 # STORM passes options on: make storm STORM="-rows kill-sink -seed 7"
 .PHONY: storm storm-short storm-kafka storm-kafka-short
 storm: ## Fault bench: kill, stop, hang and misbehave under load, and count (65 min)
-	go run ./internal/storm $(STORM)
+	go run ./test/storm $(STORM)
 
 storm-short: ## The rows of it that prove something within a minute
-	go run ./internal/storm -short $(STORM)
+	go run ./test/storm -short $(STORM)
 
 storm-kafka: ## The fault bench on a real Apache Kafka
-	$(KAFKA) with go run ./internal/storm -broker-pid $(CURDIR)/.kafka/$${KAFKA_PORT:-19092}/pid -broker-start '$(KAFKA) start' $(STORM)
+	$(KAFKA) with go run ./test/storm -broker-pid $(CURDIR)/.kafka/$${KAFKA_PORT:-19092}/pid -broker-start '$(KAFKA) start' $(STORM)
 
 # On data of its own, which are new each time: what a version does with those of
 # another is not the question.
@@ -85,7 +91,7 @@ storm-kafka-short: ## kill -9 of the newest Apache Kafka under calls, three time
 # SDK passes options on: make sdk-test SDK="-only go3,python"
 .PHONY: sdk-test
 sdk-test: ## Have the official SDKs speak to it, and look at what arrives
-	go run ./internal/sdktest $(SDK)
+	go run ./test/sdktest $(SDK)
 
 .PHONY: check format format-diff fix-diff vet lint race tidy-diff
 check: format-diff fix-diff vet lint race tidy-diff ## Run all that a change must pass
@@ -97,24 +103,30 @@ format-diff: $(GOLANGCI)
 	$(GOLANGCI) fmt --diff
 
 fix-diff:
-	go fix -diff ./...
+	go fix -diff work
 
 vet:
-	go vet ./...
-	cd analytics/internal/compare && go vet ./...
+	go vet work
+	cd analytics/internal/compare && GOWORK=off go vet ./...
 
 lint: $(GOLANGCI)
-	$(GOLANGCI) run
+	$(call in_each,$(GOLANGCI) run)
 
 race:
-	go test -race -shuffle=on ./...
+	go test -race -shuffle=on work
 
 tidy-diff:
-	go mod tidy -diff
+	$(call in_each,go mod tidy -diff)
+	cd analytics/internal/compare && go mod tidy -diff
+
+# The plus has "make -n release" run it too, which says what it would do.
+.PHONY: release
+release: ## Tag a release of the product and of the Go client (VERSION=v1.2.3; with -n: only check)
+	+@scripts/release.sh $(if $(findstring n,$(firstword -$(MAKEFLAGS))),-n) $(VERSION)
 
 .PHONY: vuln
 vuln: $(BIN)/govulncheck ## Look for known vulnerabilities (needs the network)
-	$(BIN)/govulncheck ./...
+	$(BIN)/govulncheck work
 
 # KAFKA_VERSION is passed on: make kafka KAFKA_VERSION=4.4.0
 .PHONY: kafka kafka-stop kafka-clean

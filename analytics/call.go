@@ -1,9 +1,13 @@
 package analytics
 
 import (
-	"cmp"
+	"errors"
+	"reflect"
+	"time"
 
+	"github.com/anabranch/anabranch/analytics/internal/encode"
 	"github.com/anabranch/anabranch/analytics/internal/queue"
+	"github.com/anabranch/anabranch/analytics/internal/wire"
 )
 
 // Call is what [Client.Enqueue] takes: [Identify], [Track], [Page], [Screen],
@@ -13,108 +17,83 @@ type Call interface {
 	message() (*queue.Message, error)
 }
 
-// call is the members of any kind of message, under the names they are sent with.
-type call struct {
-	kind                  string
-	context, integrations map[string]any
-	anonymousID, userID   string
-	messageID, timestamp  string
-	common                Message // version 2's place for these two, and sentAt
-	maps                  string  // "traits" or "properties"
-	own, more             map[string]any
-	texts                 [2]member // what this kind alone has
+// encoded makes a message of a call whose own required members are there.
+func encoded(c wire.Call, m Message) (*queue.Message, error) {
+	c.SentAt = m.SentAt
+	c.MessageID, c.Timestamp = m.MessageId, m.Timestamp
+	message, err := c.Encode()
+	if err != nil {
+		return nil, refuse(c.Kind, err)
+	}
+	return message, nil
 }
 
-type member struct{ name, value string }
-
-// user is whose order the message keeps; it is also the key by which the service
-// keeps it.
-func (c *call) user() string { return cmp.Or(c.userID, c.anonymousID) }
+// refuse makes the public error of a message that could not be written.
+func refuse(kind string, err error) error {
+	var absent wire.Absent
+	var at *encode.Error
+	switch {
+	case errors.Is(err, wire.ErrNobody):
+		return &MissingFieldError{Call: kind, Field: "anonymousId or userId"}
+	case errors.As(err, &absent):
+		return &MissingFieldError{Call: kind, Field: string(absent)}
+	case errors.Is(err, wire.ErrLongID):
+		return &TooLargeError{Call: kind, What: "messageId", Limit: wire.MaxIDCharacters, Unit: "characters"}
+	case errors.Is(err, encode.ErrTooLarge):
+		return &TooLargeError{Call: kind, What: "message", Limit: wire.MaxBytes, Unit: "bytes"}
+	case errors.As(err, &at):
+		return &EncodeError{Call: kind, Path: at.Path, Err: at.Err}
+	}
+	return &EncodeError{Call: kind, Err: err}
+}
 
 func (m Identify) message() (*queue.Message, error) {
-	c := call{
-		kind: "identify", context: m.Context, integrations: m.Integrations, maps: "traits", own: m.Traits,
-		anonymousID: m.AnonymousId, userID: m.UserId, messageID: m.MessageId, timestamp: m.Timestamp, common: m.Message,
-	}
-	return c.encode()
+	return encoded(wire.Call{
+		Kind: "identify", Context: m.Context, Integrations: m.Integrations, UserID: m.UserId, AnonymousID: m.AnonymousId, Time: m.Time,
+		Maps: "traits", Own: m.Traits,
+	}, m.with(m.MessageId, m.Timestamp, time.Time{}))
 }
 
 func (m Track) message() (*queue.Message, error) {
-	if m.Event == "" {
-		return nil, &MissingFieldError{Call: "track", Field: "event"}
-	}
-	c := call{
-		kind: "track", context: m.Context, integrations: m.Integrations, maps: "properties", own: m.Properties,
-		anonymousID: m.AnonymousId, userID: m.UserId, messageID: m.MessageId, timestamp: m.Timestamp, common: m.Message,
-		texts: [2]member{{"event", m.Event}},
-	}
-	return c.encode()
+	return encoded(wire.Call{
+		Kind: "track", Context: m.Context, Integrations: m.Integrations, UserID: m.UserId, AnonymousID: m.AnonymousId, Time: m.Time,
+		Maps: "properties", Own: m.Properties, Texts: [2]wire.Text{{Name: "event", Value: m.Event, Required: true}},
+	}, m.with(m.MessageId, m.Timestamp, time.Time{}))
 }
 
 func (m Page) message() (*queue.Message, error) {
-	c := call{
-		kind: "page", context: m.Context, integrations: m.Integrations, maps: "properties", own: m.Properties, more: m.Traits,
-		anonymousID: m.AnonymousId, userID: m.UserId, messageID: m.MessageId, timestamp: m.Timestamp, common: m.Message,
-		texts: [2]member{{"category", m.Category}, {"name", m.Name}},
-	}
-	return c.encode()
+	return encoded(wire.Call{
+		Kind: "page", Context: m.Context, Integrations: m.Integrations, UserID: m.UserId, AnonymousID: m.AnonymousId, Time: m.Time,
+		Maps: "properties", Own: m.Properties, More: m.Traits, Texts: [2]wire.Text{{Name: "category", Value: m.Category}, {Name: "name", Value: m.Name}},
+	}, m.with(m.MessageId, m.Timestamp, time.Time{}))
 }
 
 func (m Screen) message() (*queue.Message, error) {
-	c := call{
-		kind: "screen", context: m.Context, integrations: m.Integrations, maps: "properties", own: m.Properties, more: m.Traits,
-		anonymousID: m.AnonymousId, userID: m.UserId, messageID: m.MessageId, timestamp: m.Timestamp, common: m.Message,
-		texts: [2]member{{"category", m.Category}, {"name", m.Name}},
-	}
-	return c.encode()
+	return encoded(wire.Call{
+		Kind: "screen", Context: m.Context, Integrations: m.Integrations, UserID: m.UserId, AnonymousID: m.AnonymousId, Time: m.Time,
+		Maps: "properties", Own: m.Properties, More: m.Traits, Texts: [2]wire.Text{{Name: "category", Value: m.Category}, {Name: "name", Value: m.Name}},
+	}, m.with(m.MessageId, m.Timestamp, time.Time{}))
 }
 
 func (m Group) message() (*queue.Message, error) {
-	if m.GroupId == "" {
-		return nil, &MissingFieldError{Call: "group", Field: "groupId"}
-	}
-	c := call{
-		kind: "group", context: m.Context, integrations: m.Integrations, maps: "traits", own: m.Traits,
-		anonymousID: m.AnonymousId, userID: m.UserId, messageID: m.MessageId, timestamp: m.Timestamp, common: m.Message,
-		texts: [2]member{{"groupId", m.GroupId}},
-	}
-	return c.encode()
+	return encoded(wire.Call{
+		Kind: "group", Context: m.Context, Integrations: m.Integrations, UserID: m.UserId, AnonymousID: m.AnonymousId, Time: m.Time,
+		Maps: "traits", Own: m.Traits, Texts: [2]wire.Text{{Name: "groupId", Value: m.GroupId, Required: true}},
+	}, m.with(m.MessageId, m.Timestamp, time.Time{}))
 }
 
 func (m Alias) message() (*queue.Message, error) {
 	if m.UserId == "" {
 		return nil, &MissingFieldError{Call: "alias", Field: "userId"}
 	}
-	if m.PreviousId == "" {
-		return nil, &MissingFieldError{Call: "alias", Field: "previousId"}
-	}
-	c := call{
-		kind: "alias", context: m.Context, integrations: m.Integrations,
-		userID: m.UserId, messageID: m.MessageId, timestamp: m.Timestamp, common: m.Message,
-		texts: [2]member{{"previousId", m.PreviousId}},
-	}
-	return c.encode()
+	return encoded(wire.Call{
+		Kind: "alias", Context: m.Context, Integrations: m.Integrations, UserID: m.UserId, Time: m.Time,
+		Texts: [2]wire.Text{{Name: "previousId", Value: m.PreviousId, Required: true}},
+	}, m.with(m.MessageId, m.Timestamp, time.Time{}))
 }
 
 // absent reports whether a call is nil, or a pointer that is.
 func absent(c Call) bool {
-	switch c := c.(type) {
-	case nil:
-		return true
-	case *Identify:
-		return c == nil
-	case *Track:
-		return c == nil
-	case *Page:
-		return c == nil
-	case *Screen:
-		return c == nil
-	case *Group:
-		return c == nil
-	case *Alias:
-		return c == nil
-	case *Unsent:
-		return c == nil
-	}
-	return false
+	v := reflect.ValueOf(c)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }

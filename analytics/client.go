@@ -6,10 +6,15 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/anabranch/anabranch/analytics/internal/dispatch"
+	"github.com/anabranch/anabranch/analytics/internal/hooks"
+	"github.com/anabranch/anabranch/analytics/internal/settings"
 )
 
 // Defaults of a client.
@@ -34,10 +39,10 @@ type Client struct {
 	// leaves even if it has fewer messages. 5 seconds; the one that was changed
 	// counts, the shorter if both were.
 	Interval, FlushAfter time.Duration
-	// Size and FlushAt are one setting: how many queued messages make a batch leave,
-	// which is also how many it has at most. 20; the one that was changed counts, the
-	// smaller if both were. With 1 each message leaves at once; below 1 only the interval
-	// and the size of a request count.
+	// Size and FlushAt are one setting: how many queued messages make a batch leave.
+	// It has as many as wait by then, up to 2,500 and 512,000 bytes. 20; the one that was
+	// changed counts, the smaller if both were. With 1 each message leaves at once, in a
+	// request of its own; below 1 only the interval and the size of a request count.
 	Size, FlushAt int
 	// Logger is written to: errors always, the rest if Verbose. nil: nothing is.
 	Logger *log.Logger
@@ -52,11 +57,15 @@ type Client struct {
 	key            string
 	log            *slog.Logger
 	callback       func(Outcome)
+	before         func(context.Context, Call) Call
+	metrics        Metrics
 	context        map[string]any
 	maxMessages    int
 	maxBytes       int
 	full           Full
 	maxInFlight    int
+	maxAge         time.Duration
+	compress       bool
 	requestTimeout time.Duration
 	closeTimeout   time.Duration
 
@@ -64,6 +73,8 @@ type Client struct {
 	startErr   error
 	dispatcher *dispatch.Dispatcher
 	release    func() // closes idle connections of the client's own
+	hooks      *hooks.Hooks
+	filtered   atomic.Uint64
 }
 
 // New returns a client for the source that the write key belongs to. Its fields
@@ -74,9 +85,9 @@ func New(writeKey string) *Client {
 		Interval: defaultFlushAfter, FlushAfter: defaultFlushAfter,
 		Size: defaultFlushAt, FlushAt: defaultFlushAt,
 		Logger:  log.New(os.Stderr, "analytics ", log.LstdFlags),
-		Verbose: debug(os.Getenv("DEBUG")),
+		Verbose: settings.Debug(os.Getenv("DEBUG")),
 
-		key:            writeKey,
+		key:            strings.Clone(writeKey),
 		maxMessages:    defaultMaxMessages,
 		maxBytes:       defaultMaxBytes,
 		maxInFlight:    defaultMaxInFlight,
@@ -87,19 +98,25 @@ func New(writeKey string) *Client {
 
 // NewClient is [New] with options, which it checks: the error is an [*OptionError],
 // or an [*EncodeError] or [*TooLargeError] of the context. Fields of the client it
-// returns are not read any more.
+// returns are not read any more. Two defaults are others than those of New, which are
+// version 2's: a call for which there is no room returns [ErrQueueFull] at once
+// ([WhenFull]), and requests of more than 1 KB are compressed ([WithCompression]).
 func NewClient(writeKey string, options ...Option) (*Client, error) {
 	c := New(writeKey)
+	c.full, c.compress = Refuse, true
 	if writeKey == "" {
 		return nil, &OptionError{"writeKey", `""`, "the write key of a source"}
 	}
-	for _, option := range options {
+	for i, option := range options {
+		if option == nil {
+			return nil, &OptionError{"option " + strconv.Itoa(i+1), nil, "an option"}
+		}
 		if err := option(c); err != nil {
 			return nil, err
 		}
 	}
-	if err := c.start(); err != nil {
-		return nil, err
+	if c.once.Do(c.launch); c.startErr != nil {
+		return nil, c.startErr
 	}
 	return c, nil
 }

@@ -1,3 +1,5 @@
+//go:build go1.26
+
 package analytics_test
 
 import (
@@ -10,11 +12,11 @@ import (
 	"net/http"
 	"reflect"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/anabranch/anabranch/analytics"
@@ -117,12 +119,16 @@ func TestOptionErrors(t *testing.T) {
 		"WhenFull":            analytics.WhenFull(3),
 		"WithMaxInFlight":     analytics.WithMaxInFlight(0),
 		"WithRequestTimeout":  analytics.WithRequestTimeout(-1),
+		"WithMaxAge":          analytics.WithMaxAge(0),
 		"WithCloseTimeout":    analytics.WithCloseTimeout(0),
 	} {
 		client, err := analytics.NewClient("wk", option)
 		if e, ok := errors.AsType[*analytics.OptionError](err); !ok || e.Name != name || client != nil || !strings.Contains(err.Error(), ", want ") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	if _, err := analytics.NewClient("wk", analytics.WithFlushAt(5), nil); err == nil || err.Error() != "analytics: option 2 is <nil>, want an option" {
+		t.Errorf("a nil option: %v", err)
 	}
 	if _, err := analytics.NewClient(""); err == nil {
 		t.Error("a client without a write key")
@@ -137,24 +143,49 @@ func TestOptionErrors(t *testing.T) {
 	}
 }
 
-// Two names of one setting: the one that was changed counts.
+// Two names of one setting: the one that was changed counts. With 1 each message has a
+// request of its own; otherwise what waits by then leaves together.
 func TestTwoNames(t *testing.T) {
-	for _, c := range []struct{ size, flushAt, batch int }{
-		{20, 20, 20}, {5, 20, 5}, {20, 5, 5}, {5, 7, 5}, {40, 20, 40}, {20, 40, 40}, {0, 20, 50}, {20, -1, 50}, {0, 30, 30}, {10_000, 20, 50},
+	for _, c := range []struct{ size, flushAt, want int }{
+		{20, 20, 20}, {5, 20, 5}, {20, 5, 5}, {5, 7, 5}, {40, 20, 40}, {20, 40, 40}, {0, 30, 30}, {1, 20, 1}, {20, 1, 1},
 	} {
-		server := newServer()
-		client := analytics.New("wk")
-		client.Endpoint, client.Size, client.FlushAt = server.URL, c.size, c.flushAt
-		for i := range 50 {
-			if err := client.Track(track("u", i)); err != nil {
-				t.Fatal(err)
+		synctest.Test(t, func(t *testing.T) {
+			var sent recorder
+			client := analytics.New("wk")
+			client.Client.Transport, client.Size, client.FlushAt = &sent, c.size, c.flushAt
+			for i := range 3 * c.want {
+				if err := client.Track(track("u", i)); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if got := len(sent.bodies); got != (i+1)/c.want {
+					t.Errorf("Size %d, FlushAt %d: %d requests after %d messages", c.size, c.flushAt, got, i+1)
+				}
 			}
-		}
-		closed(t, client)
-		if got := slices.Max(server.sizes()); got != c.batch {
-			t.Errorf("Size %d, FlushAt %d: %d messages in a batch, want %d", c.size, c.flushAt, got, c.batch)
-		}
-		server.Close()
+			closed(t, client)
+		})
+	}
+}
+
+// What has piled up leaves together.
+func TestPileLeavesTogether(t *testing.T) {
+	client, server := dial(t, analytics.WithMaxInFlight(1))
+	begun, proceed := make(chan bool, 100), make(chan bool)
+	server.respond(func(http.ResponseWriter, *http.Request) {
+		begun <- true
+		<-proceed
+	})
+	for i := range 20 {
+		_ = client.Track(track("u", i))
+	}
+	<-begun
+	for i := range 3000 {
+		_ = client.Track(track(strconv.Itoa(i), i))
+	}
+	close(proceed)
+	closed(t, client)
+	if got, want := server.sizes(), []int{20, 2500, 500}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
 	}
 }
 
@@ -360,7 +391,7 @@ func TestNothingIsLeftAfterClose(t *testing.T) {
 
 // Any method may be called by anybody at any time.
 func TestEverythingAtOnce(t *testing.T) {
-	client, server := dial(t, analytics.WithFlushAt(5), analytics.WithQueue(50, 1<<20))
+	client, server := dial(t, analytics.WithFlushAt(5), analytics.WithQueue(50, 1<<20), analytics.WhenFull(analytics.Block))
 	var calls sync.WaitGroup
 	var accepted [8]int
 	for g := range 8 {
@@ -413,7 +444,7 @@ func TestOutcomes(t *testing.T) {
 	outcomes := make(chan analytics.Outcome, 10)
 	client, server := dial(t, analytics.WithFlushAt(1), analytics.WithCallback(func(o analytics.Outcome) { outcomes <- o }))
 	_ = client.Identify(&analytics.Identify{UserId: "u", MessageId: "m1"})
-	if got := <-outcomes; got != (analytics.Outcome{MessageID: "m1", Type: "identify"}) {
+	if got := <-outcomes; got.MessageID != "m1" || got.Type != "identify" || got.Err != nil {
 		t.Errorf("%+v", got)
 	}
 	server.respond(func(w http.ResponseWriter, _ *http.Request) {
@@ -494,6 +525,21 @@ func TestLogKeepsSecrets(t *testing.T) {
 	closed(t, client)
 	if text := out.String(); text == "" || strings.Contains(text, "canary") {
 		t.Errorf("log: %q", text)
+	}
+}
+
+// A server that fails for longer than a message may wait loses it, and says so.
+func TestMaxAge(t *testing.T) {
+	outcomes := make(chan analytics.Outcome, 1)
+	client, server := dial(t, analytics.WithFlushAt(1), analytics.WithMaxAge(50*time.Millisecond), analytics.WithCallback(func(o analytics.Outcome) { outcomes <- o }))
+	server.respond(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	_ = client.Track(track("u", 1))
+	if o := <-outcomes; !errors.Is(o.Err, analytics.ErrExpired) || !strings.Contains(o.Err.Error(), "status 503") {
+		t.Errorf("%+v", o)
+	}
+	closed(t, client)
+	if s := client.Stats(); s.Expired != 1 || s.Queued != 0 {
+		t.Errorf("%+v", s)
 	}
 }
 

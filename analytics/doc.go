@@ -23,17 +23,24 @@
 //
 // # Beside it
 //
-// [NewClient] takes options and checks them. [Client.Enqueue] has a context,
-// [Client.Flush] waits until everything has been decided on, [Client.CloseContext]
-// returns what was not sent, [WithCallback] tells the outcome of each message and
-// [Client.Stats] counts them. Both surfaces may be used on one client.
+// [NewClient] takes options and checks them. [Client.Enqueue] has a context and
+// [Client.TryEnqueue] never waits, [Client.Flush] waits until everything has been decided
+// on, [Client.CloseContext] returns what was not sent, [WithBeforeEnqueue] enriches,
+// redacts and drops calls, [WithCallback] tells the outcome of each message, and
+// [Client.Stats] and [WithMetrics] count them. Both surfaces may be used on one client.
+//
+// Package analyticstest is for the tests of programs that use this one, and package
+// analyticshttp for web servers.
 //
 // # What holds
 //
 // A message for which a call returned nil has exactly one [Outcome]: the server has
 // taken it, or has refused it, or it was dropped from a full queue (only under
-// [DropOldest]), or it was not sent before the client was closed, and then
-// [Client.CloseContext] returns it.
+// [DropOldest]), or given up for its age (only with [WithMaxAge]), or it was not sent
+// before the client was closed, and then [Client.CloseContext] returns it.
+//
+// A message that the server fails over holds up its own user alone: a batch that fails
+// makes way for others, and is halved until that message is found.
 //
 // Messages of one user arrive in the order of the calls, whatever is retried on the
 // way; a user is a UserId, or where there is none an AnonymousId. Messages of different
@@ -42,7 +49,16 @@
 // A message may arrive more than once when the answer to a request was lost. It has
 // the same messageId each time.
 //
-// Maps are read during the call and never after it. Structs are never written.
+// Maps are read during the call and never after it. Structs are never written, and ids
+// are copied.
 //
-// The package imports the standard library alone.
+// The module requires no other, and works with Go 1.22 and later.
+//
+// # Non-obvious
+//
+//   - Messages have methods for encoding/json, since two of their fields may be one
+//     member (TestMessagesThroughJSON). A struct that embeds one has these methods too,
+//     and so is written without its own fields; give it a field of the type instead.
+//   - The bubbles of testing/synctest need a client with a transport of its own: the
+//     connections of the others are shared (TestSharedTransport).
 package analytics

@@ -23,6 +23,9 @@ var (
 	// ErrDropped is the outcome of a message that made room for younger ones
 	// ([DropOldest]).
 	ErrDropped = dispatch.ErrDropped
+	// ErrExpired is the outcome of a message that the server has not taken in the time
+	// that there was for it ([WithMaxAge]). It comes with the error of the last attempt.
+	ErrExpired = dispatch.ErrExpired
 	// ErrUnsent is the outcome of a message that was not sent before the client was
 	// closed. It comes with the error of the last attempt.
 	ErrUnsent = dispatch.ErrUnsent

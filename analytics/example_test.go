@@ -1,3 +1,5 @@
+//go:build go1.26
+
 package analytics_test
 
 import (
@@ -207,14 +209,17 @@ func ExampleWithLogger() {
 	handler := slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
 		Level: slog.LevelDebug,
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-			if a.Key == slog.TimeKey {
+			if a.Key == slog.TimeKey || a.Key == "endpoint" {
 				return slog.Attr{}
 			}
 			return a
 		},
 	})
 	client, _ := analytics.NewClient("WRITE_KEY", analytics.WithEndpoint(server.URL), analytics.WithLogger(slog.New(handler)))
-	_ = client.Track(&analytics.Track{UserId: "u1", Event: "Clicked"})
+	_ = client.Track(&analytics.Track{UserId: "u1", Event: "Clicked", MessageId: "m1"})
 	_ = client.Close()
-	// Output: level=DEBUG msg="batch sent" messages=1
+	// Output:
+	// level=DEBUG msg="sending to the endpoint" flush_at=20 flush_after=5s
+	// level=DEBUG msg=call type=track message_id=m1 bytes=104
+	// level=DEBUG msg="batch sent" messages=1
 }

@@ -1,3 +1,5 @@
+//go:build go1.26
+
 package analytics_test
 
 import (
@@ -18,6 +20,7 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/analytics"
+	"github.com/anabranch/anabranch/analytics/internal/virtual"
 )
 
 var update = flag.Bool("update", false, "write the golden requests")
@@ -64,7 +67,7 @@ func TestGoldenRequests(t *testing.T) {
 				if err = client.Enqueue(t.Context(), call); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(5 * time.Second)
+				virtual.Sleep(5 * time.Second)
 				closed(t, client)
 				got := randomID.ReplaceAllString(strings.Join(sent.bodies, "\n"), "RANDOM") + "\n"
 				file := filepath.Join("testdata", "requests", name+".json")

@@ -1,6 +1,9 @@
+//go:build go1.26
+
 package analytics_test
 
 import (
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -55,7 +58,7 @@ func (s *server) connections() int {
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	raw, err := io.ReadAll(r.Body)
+	raw, err := readBody(r)
 	if err != nil {
 		return
 	}
@@ -76,6 +79,18 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, _ = io.WriteString(w, `{"success":true}`)
+}
+
+// readBody returns a body as it was before it was compressed.
+func readBody(r *http.Request) ([]byte, error) {
+	if r.Header.Get("Content-Encoding") != "gzip" {
+		return io.ReadAll(r.Body)
+	}
+	plain, err := gzip.NewReader(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(plain)
 }
 
 // respond sets the answer to every further request; nil is success.

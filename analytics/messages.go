@@ -1,5 +1,7 @@
 package analytics
 
+import "time"
+
 // Identify says who a user is. UserId or AnonymousId is required.
 type Identify struct {
 	Context      map[string]any `json:"context,omitempty"`
@@ -7,9 +9,10 @@ type Identify struct {
 	Traits       map[string]any `json:"traits,omitempty"`
 	AnonymousId  string         `json:"anonymousId,omitempty"`
 	UserId       string         `json:"userId,omitempty"`
-	MessageId    string         `json:"messageId,omitempty"` // a random one unless set; at most 100 characters
-	Timestamp    string         `json:"timestamp,omitempty"` // ISO 8601; the time of the call unless set
-	Message      `json:"-"`
+	MessageId    string         `json:"-"` // a random one unless set; at most 100 characters
+	Timestamp    string         `json:"-"` // when it happened, ISO 8601
+	Time         time.Time      `json:"-"` // the same; the time of the call unless one is set
+	Message
 }
 
 // Track says what a user did. Event, and UserId or AnonymousId, are required.
@@ -20,9 +23,10 @@ type Track struct {
 	AnonymousId  string         `json:"anonymousId,omitempty"`
 	UserId       string         `json:"userId,omitempty"`
 	Event        string         `json:"event"`
-	MessageId    string         `json:"messageId,omitempty"`
-	Timestamp    string         `json:"timestamp,omitempty"`
-	Message      `json:"-"`
+	MessageId    string         `json:"-"`
+	Timestamp    string         `json:"-"`
+	Time         time.Time      `json:"-"`
+	Message
 }
 
 // Page says which page a user saw. UserId or AnonymousId is required. Traits are
@@ -32,30 +36,32 @@ type Track struct {
 type Page struct {
 	Context      map[string]any `json:"context,omitempty"`
 	Integrations map[string]any `json:"integrations,omitempty"`
-	Traits       map[string]any `json:"-"`
-	Properties   map[string]any `json:"properties,omitempty"`
+	Traits       map[string]any `json:"properties,omitempty"`
+	Properties   map[string]any `json:"-"`
 	AnonymousId  string         `json:"anonymousId,omitempty"`
 	UserId       string         `json:"userId,omitempty"`
 	Category     string         `json:"category,omitempty"`
 	Name         string         `json:"name,omitempty"`
-	MessageId    string         `json:"messageId,omitempty"`
-	Timestamp    string         `json:"timestamp,omitempty"`
-	Message      `json:"-"`
+	MessageId    string         `json:"-"`
+	Timestamp    string         `json:"-"`
+	Time         time.Time      `json:"-"`
+	Message
 }
 
 // Screen says which screen of an app a user saw. It is as [Page].
 type Screen struct {
 	Context      map[string]any `json:"context,omitempty"`
 	Integrations map[string]any `json:"integrations,omitempty"`
-	Traits       map[string]any `json:"-"`
-	Properties   map[string]any `json:"properties,omitempty"`
+	Traits       map[string]any `json:"properties,omitempty"`
+	Properties   map[string]any `json:"-"`
 	AnonymousId  string         `json:"anonymousId,omitempty"`
 	UserId       string         `json:"userId,omitempty"`
 	Category     string         `json:"category,omitempty"`
 	Name         string         `json:"name,omitempty"`
-	MessageId    string         `json:"messageId,omitempty"`
-	Timestamp    string         `json:"timestamp,omitempty"`
-	Message      `json:"-"`
+	MessageId    string         `json:"-"`
+	Timestamp    string         `json:"-"`
+	Time         time.Time      `json:"-"`
+	Message
 }
 
 // Group says which group a user belongs to. GroupId, and UserId or AnonymousId,
@@ -67,9 +73,10 @@ type Group struct {
 	AnonymousId  string         `json:"anonymousId,omitempty"`
 	UserId       string         `json:"userId,omitempty"`
 	GroupId      string         `json:"groupId"`
-	MessageId    string         `json:"messageId,omitempty"`
-	Timestamp    string         `json:"timestamp,omitempty"`
-	Message      `json:"-"`
+	MessageId    string         `json:"-"`
+	Timestamp    string         `json:"-"`
+	Time         time.Time      `json:"-"`
+	Message
 }
 
 // Alias says that a user was known by another id before. UserId and PreviousId are
@@ -79,7 +86,8 @@ type Alias struct {
 	Integrations map[string]any `json:"integrations,omitempty"`
 	PreviousId   string         `json:"previousId"`
 	UserId       string         `json:"userId"`
-	MessageId    string         `json:"messageId,omitempty"`
-	Timestamp    string         `json:"timestamp,omitempty"`
-	Message      `json:"-"`
+	MessageId    string         `json:"-"`
+	Timestamp    string         `json:"-"`
+	Time         time.Time      `json:"-"`
+	Message
 }

@@ -1,12 +1,14 @@
 package analytics
 
 import (
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
 	"time"
 
 	"github.com/anabranch/anabranch/analytics/internal/dispatch"
+	"github.com/anabranch/anabranch/analytics/internal/wire"
 )
 
 // Option is a setting of [NewClient].
@@ -16,20 +18,16 @@ type Option func(*Client) error
 // request itself when its path ends in "/batch" or "/import". It is the field
 // Endpoint.
 func WithEndpoint(url string) Option {
-	return func(c *Client) error {
-		c.Endpoint = url
-		_, err := requestURL(url)
-		return err
-	}
+	return set(func(c *Client) { c.Endpoint = url }) // checked when the client starts
 }
 
-// WithFlushAt sets how many queued messages make a batch leave, which is also how
-// many a batch has at most: 1 to 2,500, 20 unless set. With 1 each message leaves at
-// once. It is the field FlushAt.
+// WithFlushAt sets how many queued messages make a batch leave: 1 to 2,500, 20 unless
+// set. It has as many as wait by then, up to 2,500 and 512,000 bytes. With 1 each message
+// leaves at once, in a request of its own. It is the field FlushAt.
 func WithFlushAt(messages int) Option {
 	return func(c *Client) error {
 		c.Size, c.FlushAt = messages, messages
-		return within("WithFlushAt", messages, 1, maxBatchMessages)
+		return within("WithFlushAt", messages, 1, wire.MaxBatchMessages)
 	}
 }
 
@@ -54,14 +52,13 @@ func WithHTTPClient(client *http.Client) Option {
 	}
 }
 
-// WithLogger sets where the client writes what it does: each batch at level debug, each
-// attempt that has to be repeated at warn, each refusal at error. Neither the
-// write key nor what messages say is logged. It goes before the field Logger.
+// WithLogger sets where the client writes what it does: each message and each batch, and
+// each call that returned an error, at level debug; each attempt that has to be repeated
+// at warn; each refusal at error. Neither the write key nor what messages say is logged.
+// It goes before the field Logger; with DEBUG=analytics in the environment that has what
+// this logger leaves out.
 func WithLogger(logger *slog.Logger) Option {
-	return func(c *Client) error {
-		c.log = logger
-		return nil
-	}
+	return set(func(c *Client) { c.log = logger })
 }
 
 // WithCallback sets a function that is told the outcome of each queued message,
@@ -74,21 +71,19 @@ func WithLogger(logger *slog.Logger) Option {
 // their way. A callback that queues another for each of these would be called by
 // itself without end. CloseContext reports what was not sent.
 func WithCallback(f func(Outcome)) Option {
-	return func(c *Client) error {
-		c.callback = f
-		return nil
-	}
+	return set(func(c *Client) { c.callback = f })
 }
 
-// WithQueue bounds what is queued or on its way: 100,000 messages and 64 MiB of JSON
-// unless set. bytes is at least 32,768, the size of a message.
+// WithQueue bounds what is queued or on its way: 100,000 messages and 64 MiB of memory
+// unless set. bytes is at least 32,768, the size of a message; one has room in any case
+// when nothing else is queued.
 func WithQueue(messages, bytes int) Option {
 	return func(c *Client) error {
 		c.maxMessages, c.maxBytes = messages, bytes
 		if err := within("WithQueue(messages)", messages, 1, 1<<31-1); err != nil {
 			return err
 		}
-		return within("WithQueue(bytes)", bytes, maxMessageBytes, 1<<62)
+		return within("WithQueue(bytes)", bytes, wire.MaxBytes, 1<<62)
 	}
 }
 
@@ -98,10 +93,10 @@ type Full int
 // What happens when the queue is full.
 const (
 	// Block has the call wait: under [Client.Enqueue] until its context ends,
-	// otherwise until the client is closed. It is the default, and what version 2
-	// does.
+	// otherwise until the client is closed. It is the default of [New], since version 2
+	// does so. [Client.TryEnqueue] never waits.
 	Block = Full(dispatch.Block)
-	// Refuse has the call return [ErrQueueFull].
+	// Refuse has the call return [ErrQueueFull]. It is the default of [NewClient].
 	Refuse = Full(dispatch.Refuse)
 	// DropOldest drops the oldest message that is not on its way. It is counted, and
 	// reported with [ErrDropped].
@@ -125,6 +120,23 @@ func WithMaxInFlight(requests int) Option {
 	}
 }
 
+// WithMaxAge sets for how long the client tries to send a message: without end unless
+// set. After that it is given up, which is counted, logged, and reported with
+// [ErrExpired]. A request that is under way is not cut for it.
+func WithMaxAge(d time.Duration) Option {
+	return func(c *Client) error {
+		c.maxAge = d
+		return positive("WithMaxAge", d)
+	}
+}
+
+// WithCompression sets whether requests of more than 1 KB are compressed with gzip.
+// Those of a client by [NewClient] are unless set, those of [New] are not. A server
+// that answers 415 gets them as they are from then on.
+func WithCompression(on bool) Option {
+	return set(func(c *Client) { c.compress = on })
+}
+
 // WithRequestTimeout bounds an attempt, up to the end of its answer: 15 seconds
 // unless set. After it the batch is sent again, so it should be longer than the server
 // ever takes.
@@ -146,15 +158,20 @@ func WithCloseTimeout(d time.Duration) Option {
 // WithContext adds to the context that is sent with every batch, and so is part of
 // every message.
 func WithContext(context map[string]any) Option {
+	return set(func(c *Client) { c.context = maps.Clone(context) })
+}
+
+// set is an option that can't be wrong by itself.
+func set(do func(*Client)) Option {
 	return func(c *Client) error {
-		c.context = maps.Clone(context)
+		do(c)
 		return nil
 	}
 }
 
 func within(name string, value, least, most int) error {
 	if value < least || value > most {
-		return &OptionError{name, value, "at least " + number(least) + " and at most " + number(most)}
+		return &OptionError{name, value, fmt.Sprintf("at least %d and at most %d", least, most)}
 	}
 	return nil
 }

@@ -1,35 +1,74 @@
 package analytics
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/anabranch/anabranch/analytics/internal/dispatch"
 	"github.com/anabranch/anabranch/analytics/internal/queue"
+	"github.com/anabranch/anabranch/analytics/internal/wire"
 )
 
 // Enqueue queues a call of any kind. The context bounds how long it waits when the
-// queue is full under [Block]; it has no effect otherwise, nor on the sending.
+// queue is full under [Block], and is what [WithBeforeEnqueue] is given; it has no
+// effect on the sending.
 //
 // The error is a [*MissingFieldError], a [*TooLargeError] or an [*EncodeError] when
 // the message can't be sent, [ErrQueueFull] when there is no room for it, [ErrClosed]
 // after Close, and an [*OptionError] when a field of the client can't be used. The message
 // is not queued then; nothing else is affected.
 func (c *Client) Enqueue(ctx context.Context, call Call) error {
-	if absent(call) {
-		return &MissingFieldError{Field: "message"}
-	}
+	return c.enqueue(ctx, call, (*dispatch.Dispatcher).Put)
+}
+
+// TryEnqueue is [Client.Enqueue] that never waits: when the queue is full under [Block]
+// it returns [ErrQueueFull]. The context is for [WithBeforeEnqueue].
+func (c *Client) TryEnqueue(ctx context.Context, call Call) error {
+	return c.enqueue(ctx, call, (*dispatch.Dispatcher).Try)
+}
+
+func (c *Client) enqueue(ctx context.Context, call Call, put func(*dispatch.Dispatcher, context.Context, *queue.Message) error) error {
 	if err := c.start(); err != nil { //nolint:contextcheck // the client outlives the call that starts it
+		c.hooks.Log.Debug("call refused", "error", err)
 		return err
 	}
-	m, err := call.message()
+	m, err := c.encode(ctx, call)
+	if m == nil && err == nil {
+		c.filtered.Add(1)
+		c.hooks.Count("filtered")
+		c.hooks.Log.Debug("call dropped by the function of WithBeforeEnqueue")
+		return nil
+	}
+	if err == nil {
+		if c.hooks.Log.Enabled(ctx, slog.LevelDebug) { // before it leaves, and may be changed
+			c.hooks.Log.Debug("call", "type", m.Type, "message_id", m.ID, "bytes", len(m.JSON))
+		}
+		err = put(c.dispatcher, ctx, m)
+	}
 	if err != nil {
+		c.hooks.Count("refused")
+		c.hooks.Log.Debug("call refused", "error", err)
 		return err
 	}
-	return c.dispatcher.Put(ctx, m)
+	c.hooks.Count("accepted")
+	return nil
+}
+
+// encode makes the message of a call; it is nil without an error when the user's
+// function has dropped the call.
+func (c *Client) encode(ctx context.Context, call Call) (m *queue.Message, err error) {
+	if absent(call) {
+		return nil, &MissingFieldError{Field: "message"}
+	}
+	if c.before != nil && !again(call) {
+		if call, err = c.prepare(ctx, call); err != nil || absent(call) {
+			return nil, err
+		}
+	}
+	return call.message()
 }
 
 // Flush has everything that was queued before it leave now, and waits until the
@@ -40,6 +79,7 @@ func (c *Client) Flush(ctx context.Context) error {
 		return err
 	}
 	if err := c.dispatcher.Flush(ctx); err != nil {
+		c.hooks.Log.Debug("flush ended before everything was decided on", "error", err)
 		return fmt.Errorf("flush analytics client: %w", err)
 	}
 	return nil
@@ -79,12 +119,13 @@ func (c *Client) CloseContext(ctx context.Context) ([]Unsent, error) {
 	for i, m := range messages {
 		unsent[i] = Unsent{MessageID: m.ID, Type: m.Type, JSON: m.JSON}
 	}
+	c.hooks.Log.Error("closed with messages that were not sent", "messages", len(unsent), "error", err)
 	return unsent, &UnsentError{Messages: unsent, Err: err}
 }
 
-// Unsent is a message that was not sent before the client was closed. It may be kept
-// and given to [Client.Enqueue] of another client, also by another process: it
-// keeps its messageId and its time.
+// Unsent is a message that was not sent before the client was closed, or that an
+// [Outcome] is about. It may be kept and given to [Client.Enqueue] of another client, also
+// by another process: it keeps its messageId and its time.
 //
 // If a request with it was under way it may have arrived all the same.
 type Unsent struct {
@@ -93,30 +134,12 @@ type Unsent struct {
 	JSON      json.RawMessage `json:"json"` // as it would have been sent
 }
 
-// message checks what may come from a file.
 func (u Unsent) message() (*queue.Message, error) {
-	if len(u.JSON) > maxMessageBytes {
-		return nil, &TooLargeError{Call: u.Type, What: "message", Limit: maxMessageBytes, Unit: "bytes"}
+	m, err := wire.Read(u.JSON)
+	if err != nil {
+		return nil, refuse(u.Type, err)
 	}
-	var ids struct {
-		Type        string `json:"type"`
-		MessageID   string `json:"messageId"`
-		UserID      string `json:"userId"`
-		AnonymousID string `json:"anonymousId"`
-	}
-	if err := json.Unmarshal(u.JSON, &ids); err != nil {
-		return nil, &EncodeError{Call: u.Type, Path: "JSON", Err: err}
-	}
-	c := call{userID: ids.UserID, anonymousID: ids.AnonymousID}
-	switch {
-	case ids.Type == "":
-		return nil, &MissingFieldError{Call: u.Type, Field: "type"}
-	case ids.MessageID == "":
-		return nil, &MissingFieldError{Call: u.Type, Field: "messageId"}
-	case c.user() == "":
-		return nil, &MissingFieldError{Call: u.Type, Field: "anonymousId or userId"}
-	}
-	return &queue.Message{ID: ids.MessageID, Type: ids.Type, User: c.user(), JSON: bytes.Clone(u.JSON)}, nil
+	return m, nil
 }
 
 // UnsentError is the error of a Close that ended before everything was sent.

@@ -39,6 +39,14 @@ type spec struct {
 	Ingress []struct {
 		Ports []struct{ Port string }
 	}
+	Egress []struct {
+		To []struct {
+			Block struct {
+				CIDR   string
+				Except []string
+			} `yaml:"ipBlock"`
+		}
+	}
 	// An autoscaler's.
 	ScaleTargetRef struct{ Kind, Name string } `yaml:"scaleTargetRef"`
 	MinReplicas    int                         `yaml:"minReplicas"`

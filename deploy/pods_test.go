@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/anabranch/anabranch/internal/app"
 	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/workspace/wsfile"
@@ -42,14 +44,14 @@ func environment(t *testing.T, all []manifest, c *container) map[string]string {
 func TestSettingsAreValid(t *testing.T) {
 	t.Parallel()
 	var reference bytes.Buffer
-	if err := settings.WriteReference(&reference); err != nil {
+	if err := settings.WriteReference(&reference, app.Stages()); err != nil {
 		t.Fatal(err)
 	}
 	all := manifests(t)
 	secrets := named(t, all, "Secret", "anabranch-workspace").StringData
 	for _, w := range workloads(all) {
 		env := environment(t, all, &w.Spec.Template.Spec.All[0])
-		if _, err := settings.Load(env); err != nil {
+		if _, err := settings.Load(env, app.Stages()); err != nil {
 			t.Errorf("%s: %v", w.Metadata.Name, err)
 		}
 		for name := range env {
@@ -57,6 +59,25 @@ func TestSettingsAreValid(t *testing.T) {
 			if !workspace && name != "GOMEMLIMIT" && !strings.Contains(reference.String(), "\n"+name+" ") {
 				t.Errorf("%s: %s is no setting", w.Metadata.Name, name)
 			}
+		}
+	}
+}
+
+// TestSecretsAreNotShared: each workload has a Secret of its own at the brokers, and no other's.
+func TestSecretsAreNotShared(t *testing.T) {
+	t.Parallel()
+	all := manifests(t)
+	users := make(map[string]string)
+	for _, w := range workloads(all) {
+		name := w.Metadata.Name + w.Metadata.GenerateName
+		env := environment(t, all, &w.Spec.Template.Spec.All[0])
+		user := env["KAFKA_USERNAME"]
+		if other := users[user]; user == "" || other != "" {
+			t.Errorf("%s is %q at the brokers, and so is %q", name, user, other)
+		}
+		users[user] = name
+		if _, has := env["ADMIN_TOKEN"]; has != (name == "ingest") {
+			t.Errorf("%s has ADMIN_TOKEN: %t", name, has)
 		}
 	}
 }
@@ -69,11 +90,41 @@ func TestStagesAreTargets(t *testing.T) {
 	for _, w := range of(manifests(t), "Deployment", "StatefulSet") {
 		run = append(run, w.Spec.Template.Spec.All[0].Args...)
 	}
-	want := slices.DeleteFunc(app.Targets(), func(target string) bool { return target == app.TargetRun })
+	want := app.Stages().Make().Names()
 	slices.Sort(run)
 	slices.Sort(want)
 	if !slices.Equal(run, want) {
 		t.Errorf("the manifests run %q, the stages are %q", run, want)
+	}
+}
+
+// TestComposeRunsEachStage, and Prometheus beside it looks each of them up.
+func TestComposeRunsEachStage(t *testing.T) {
+	t.Parallel()
+	var compose struct {
+		Services map[string]struct{ Command []string }
+	}
+	var prometheus struct {
+		Scrapes []struct {
+			DNS []struct{ Names []string } `yaml:"dns_sd_configs"`
+		} `yaml:"scrape_configs"`
+	}
+	for file, into := range map[string]any{"../docker-compose.yml": &compose, "prometheus/prometheus.yml": &prometheus} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := yaml.Unmarshal(text, into); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+	}
+	for _, name := range app.Stages().Make().Names() {
+		if !slices.Equal(compose.Services[name].Command, []string{name}) {
+			t.Errorf("docker-compose.yml has no service that runs %s", name)
+		}
+		if len(prometheus.Scrapes) == 0 || !slices.Contains(prometheus.Scrapes[0].DNS[0].Names, name) {
+			t.Errorf("prometheus.yml does not look for %s", name)
+		}
 	}
 }
 

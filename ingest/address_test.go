@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // TestAddressesOfClients walks the ways in which a call gets its context.ip, and
@@ -55,7 +55,7 @@ func TestNobodyIsTrustedUnlessConfigured(t *testing.T) {
 	if stored := s.stored(t, 1)[0]; !strings.Contains(stored, `"context":{"ip":"127.0.0.1"}`) {
 		t.Errorf("stored %s", stored)
 	}
-	if !strings.Contains(s.log.String(), "name the proxy's network in INGEST_TRUSTED_PROXIES") {
+	if !strings.Contains(s.log.String(), "add the proxy's network to INGEST_TRUSTED_PROXIES") {
 		t.Errorf("logged %s", s.log)
 	}
 }

@@ -54,7 +54,7 @@ func BenchmarkReceive(b *testing.B) {
 			for b.Loop() {
 				r.Body = io.NopCloser(strings.NewReader(text))
 				received := pool.Get()
-				if err := received.Receive(r, schemas.MaxBatchBytes); err != nil {
+				if err := received.Receive(r, schemas.MaxBatchBytes, body.Sender{}); err != nil {
 					b.Fatal(err)
 				}
 				if _, err := received.Text(); err != nil {

@@ -18,7 +18,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 const oneCall = `{"userId":"u","messageId":"m"}`
@@ -36,9 +37,9 @@ func hold(c *kfake.Cluster) (held chan struct{}, release func()) {
 	return held, func() { close(open) }
 }
 
-// virtual returns a stage in a synctest bubble, with its store watched but
+// virtualStage returns a stage in a synctest bubble, with its store watched but
 // without its server: requests are given to the handler.
-func virtual(t *testing.T, options []kgo.Opt) *stage {
+func virtualStage(t *testing.T, options []kgo.Opt) *stage {
 	t.Helper()
 	s := newStage(t, options)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -50,7 +51,7 @@ func virtual(t *testing.T, options []kgo.Opt) *stage {
 		s.store.Close(context.WithoutCancel(ctx))
 	})
 	for s.Ready() != nil {
-		time.Sleep(time.Millisecond)
+		virtual.Sleep(time.Millisecond)
 	}
 	return s
 }
@@ -75,7 +76,7 @@ func wantUnavailable(t *testing.T, w *httptest.ResponseRecorder) {
 func TestAnswerComesAfterTheAcknowledgement(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := testkit.Virtual(t)
-		s := virtual(t, cluster.Options())
+		s := virtualStage(t, cluster.Options())
 		_, release := hold(cluster.Fake)
 		var answered atomic.Bool
 		done := make(chan *httptest.ResponseRecorder)
@@ -84,7 +85,7 @@ func TestAnswerComesAfterTheAcknowledgement(t *testing.T) {
 			answered.Store(true)
 			done <- w
 		}()
-		time.Sleep(5 * time.Second)
+		virtual.Sleep(5 * time.Second)
 		if answered.Load() {
 			t.Error("answered before the broker has stored the call")
 		}
@@ -110,7 +111,7 @@ func TestWhileNoBrokerAnswers(t *testing.T) {
 func TestBrokerThatGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := testkit.Virtual(t)
-		s := virtual(t, cluster.Options())
+		s := virtualStage(t, cluster.Options())
 		cluster.Fake.Close()
 		for _, limit := range []time.Duration{2 * time.Second, 0} {
 			began := time.Now()

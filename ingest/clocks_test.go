@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // TestAWrongClockIsCorrectedCountedAndTold has a device that is a day ahead send

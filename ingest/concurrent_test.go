@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/anabranch/anabranch/internal/kafka"
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // TestRequestsDoNotMix sends many requests of different sizes at once. Buffers

@@ -6,13 +6,14 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"net/url"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/ingest/internal/decode"
-	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/internal/telemetry/trace"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
@@ -21,17 +22,18 @@ import (
 // Config is what an operator may set.
 type Config struct {
 	Addr               string         `env:"INGEST_ADDR" envDefault:"127.0.0.1:8080" desc:"listen address of the collection API"`
+	PublicHost         string         `env:"INGEST_PUBLIC_HOST" desc:"host, and port if need be, under which SDKs reach the collection API, for the settings that they fetch; empty: the one that they ask"`
 	ProduceTimeout     time.Duration  `env:"INGEST_PRODUCE_TIMEOUT" envDefault:"10s" desc:"how long a request waits for the brokers' acknowledgement before it is answered 503"`
-	Linger             time.Duration  `env:"INGEST_LINGER" envDefault:"1ms" desc:"how long a record waits for others to travel with it"`
+	Linger             time.Duration  `env:"INGEST_LINGER" envDefault:"1ms" desc:"how long a record waits for others to be sent with it"`
 	MaxBufferedRecords int            `env:"INGEST_MAX_BUFFERED_RECORDS" envDefault:"20000" desc:"events that may wait for the brokers; more are answered 503"`
 	MaxBufferedBytes   int            `env:"INGEST_MAX_BUFFERED_BYTES" envDefault:"33554432" desc:"bytes of events that may wait for the brokers; more are answered 503"`
 	MaxBatchBytes      int            `env:"INGEST_MAX_BATCH_BYTES" envDefault:"512000" desc:"bytes of a batch, decompressed, 512000 to 4194304; longer ones are answered 413"`
-	TLSCertFile        string         `env:"INGEST_TLS_CERT_FILE" desc:"PEM file of the certificate that the collection API shows, followed by its chain; read again when it changes; empty: plain HTTP"`
+	TLSCertFile        string         `env:"INGEST_TLS_CERT_FILE" desc:"PEM file of the collection API's certificate, followed by its chain; read again when it changes; empty: plain HTTP"`
 	TLSKeyFile         string         `env:"INGEST_TLS_KEY_FILE" desc:"PEM file of the certificate's key"`
-	MaxConnections     int            `env:"INGEST_MAX_CONNECTIONS" envDefault:"5000" desc:"connections open at a time; for each that comes beyond, one that is slow or idle is closed; 0: no limit"`
-	TrustedProxies     []netip.Prefix `env:"INGEST_TRUSTED_PROXIES" desc:"CIDR list of proxies in front, whose Forwarded or X-Forwarded-For header says where a request comes from; empty: nobody's"`
-	RatePerSource      int            `env:"INGEST_RATE_PER_SOURCE" envDefault:"0" desc:"events a second that each source may send to this process, 2500 at once in any case; more are answered 429; 0: no limit"`
-	BadKeysPerMinute   int            `env:"INGEST_BAD_KEYS_PER_MINUTE" envDefault:"600" desc:"requests with a wrong write key a minute that an address may send; more are answered 429 instead of 401; 0: no limit"`
+	MaxConnections     int            `env:"INGEST_MAX_CONNECTIONS" envDefault:"5000" desc:"connections open at a time; for each one beyond, one that is slow or idle is closed; 0: no limit"`
+	TrustedProxies     []netip.Prefix `env:"INGEST_TRUSTED_PROXIES" desc:"CIDR list of proxies whose Forwarded, X-Forwarded-For and traceparent headers are trusted; empty: none"`
+	RatePerSource      int            `env:"INGEST_RATE_PER_SOURCE" envDefault:"0" desc:"events per second that each source may send to this process, and 2500 at once in any case; more are answered 429; 0: no limit"`
+	BadKeysPerMinute   int            `env:"INGEST_BAD_KEYS_PER_MINUTE" envDefault:"600" desc:"requests per minute with a wrong write key that an address may send; more are answered 429 instead of 401; 0: no limit"`
 }
 
 // minBuffered is the least room that any batch fits into: what its calls may
@@ -52,6 +54,7 @@ func (c Config) Validate() error {
 	}
 	_, _, err := net.SplitHostPort(c.Addr)
 	expect(err == nil, "INGEST_ADDR", c.Addr, "host:port, such as 127.0.0.1:8080")
+	expect(validHost(c.PublicHost), "INGEST_PUBLIC_HOST", c.PublicHost, "a host such as collect.example.com, with a port if need be, without scheme and path")
 	expect(c.ProduceTimeout >= 100*time.Millisecond && c.ProduceTimeout <= time.Minute,
 		"INGEST_PRODUCE_TIMEOUT", c.ProduceTimeout, "100ms to 1m")
 	expect(c.Linger >= 0 && c.Linger <= 100*time.Millisecond, "INGEST_LINGER", c.Linger, "0s to 100ms")
@@ -67,6 +70,12 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+// validHost reports whether host may stand before the path of a URL. Empty may.
+func validHost(host string) bool {
+	u, err := url.Parse("//" + host)
+	return err == nil && u.Host == host
+}
+
 // Settings are what the process gives the stage.
 type Settings struct {
 	Logger     *slog.Logger
@@ -78,7 +87,7 @@ type Settings struct {
 	// Kafka are the options that every client of the process shares.
 	Kafka []kgo.Opt
 	// Topics creates raw-events should it be missing.
-	Topics *kafka.Topics
+	Topics *topics.Admin
 	// Full returns why nothing more may be put on raw-events for now, nil while it
 	// may: calls are answered 503 meanwhile. Nil: there is always room.
 	Full func() error

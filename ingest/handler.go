@@ -13,9 +13,10 @@ import (
 	"github.com/anabranch/anabranch/ingest/internal/cors"
 	"github.com/anabranch/anabranch/ingest/internal/decode"
 	"github.com/anabranch/anabranch/ingest/internal/limit"
+	"github.com/anabranch/anabranch/ingest/internal/metrics"
 	"github.com/anabranch/anabranch/ingest/internal/peer"
 	"github.com/anabranch/anabranch/ingest/internal/plan"
-	"github.com/anabranch/anabranch/ingest/internal/report"
+	"github.com/anabranch/anabranch/ingest/internal/sdksettings"
 	"github.com/anabranch/anabranch/ingest/internal/store"
 	"github.com/anabranch/anabranch/ingest/internal/writekey"
 	"github.com/anabranch/anabranch/internal/telemetry/trace"
@@ -28,7 +29,7 @@ type handler struct {
 	workspace *workspace.Live
 	trace     *trace.Tracer
 	store     *store.Store
-	report    *report.Reporter
+	metrics   *metrics.Metrics
 	now       func() time.Time
 
 	addresses    *peer.Addresses
@@ -40,24 +41,27 @@ type handler struct {
 	// nobody who knows.
 	suppressed func(userID []byte) bool
 
+	publicHost string // under which SDKs reach it; "": as they say
+
 	maxBatch int // bytes of a batch, decompressed
 	bodies   body.Pool
 	decoders decode.Pool
 	slots    slots
 }
 
-func newHandler(cfg *Config, set *Settings, records *store.Store, reporter *report.Reporter) *handler {
+func newHandler(cfg *Config, set *Settings, records *store.Store, counted *metrics.Metrics) *handler {
 	return &handler{
 		workspace:    set.Workspace,
 		trace:        set.Trace,
 		store:        records,
-		report:       reporter,
+		metrics:      counted,
 		now:          time.Now,
 		addresses:    peer.New(cfg.TrustedProxies),
 		trustsNobody: len(cfg.TrustedProxies) == 0,
 		badKeys:      limit.NewBadKeys(cfg.BadKeysPerMinute),
 		rates:        limit.NewSources(float64(cfg.RatePerSource)),
 		suppressed:   set.Suppressed,
+		publicHost:   cfg.PublicHost,
 		maxBatch:     cfg.MaxBatchBytes,
 		slots:        newSlots(runtime.GOMAXPROCS(0)),
 	}
@@ -66,21 +70,25 @@ func newHandler(cfg *Config, set *Settings, records *store.Store, reporter *repo
 // ServeHTTP answers one request.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodOptions {
-		h.report.Preflight()
+		h.metrics.Preflight()
 		cors.Preflight(w, r)
 		return
 	}
 	cors.Allow(w.Header(), r)
-	o := report.Outcome{Client: h.addresses.Of(r), Read: time.Now()}
-	if err := h.serve(r, &o); err != nil { //nolint:contextcheck // what is produced is detached from the request, see store.Put
+	if of, key := sdksettings.Asked(r); of != sdksettings.None {
+		h.serveSettings(w, r, of, key)
+		return
+	}
+	o := metrics.Outcome{Client: h.addresses.Of(r), Read: time.Now()}
+	if err := h.serve(w, r, &o); err != nil { //nolint:contextcheck // what is produced is detached from the request, see store.Put
 		o.Problem = answer.Of(err)
 	}
-	h.report.Request(r.Context(), h.now(), &o)
+	h.metrics.Request(r.Context(), h.now(), &o)
 	if r.ProtoMajor == 2 {
 		h.drain(r)
 	}
 	answer.Write(w, o.Problem, o.Rejected)
-	h.report.Answered(&o)
+	h.metrics.Answered(&o)
 }
 
 // drain reads what a refusal, or /v1/m, has left of the body. net/http resets an
@@ -94,37 +102,44 @@ func (h *handler) drain(r *http.Request) {
 }
 
 // serve does what the request asks for and notes in o how far it came.
-func (h *handler) serve(r *http.Request, o *report.Outcome) error {
+func (h *handler) serve(w http.ResponseWriter, r *http.Request, o *metrics.Outcome) error {
+	if r.UserAgent() == schemas.UserAgent {
+		return answer.OwnDelivery()
+	}
 	began := h.now()
 	e, err := route(r)
 	if err != nil || e.discards {
 		return err
 	}
+	o.Doubled = e.doubled
 	// Before the body is read: a wrong key, or brokers that are down, cost
 	// nothing more.
-	if key, given := writekey.Basic(r.Header.Get("Authorization")); given {
-		if err = h.authenticate(key, o); err != nil {
-			return err
-		}
+	known, err := h.greet(r, o)
+	if err != nil {
+		return err
 	}
 	if err = h.store.Takes(); err != nil {
 		return err
 	}
-	batch, err := h.take(r, e, o)
+	from := body.Sender{Addr: limit.Customer(o.Client), Known: known, Conn: http.NewResponseController(w)}
+	batch, err := h.take(r, e, from, o)
 	if err != nil || batch.Len() == 0 {
 		return err
 	}
 	if wait, ok := h.rates.Take(o.Source, batch.Len(), h.now()); !ok {
 		return answer.TooManyEvents(limit.Seconds(wait))
 	}
-	return h.put(r, began, o, batch)
+	spans := h.follow(r, began, o.Source, &batch)
+	err = h.store.Put(batch)
+	spans.end(err)
+	return err
 }
 
 // take reads the body and makes records of it, which do not hold on to it.
-func (h *handler) take(r *http.Request, e endpoint, o *report.Outcome) (store.Batch, error) {
+func (h *handler) take(r *http.Request, e endpoint, from body.Sender, o *metrics.Outcome) (store.Batch, error) {
 	b := h.bodies.Get()
 	defer h.bodies.Put(b)
-	if err := b.Receive(r, h.limit(e)); err != nil {
+	if err := b.Receive(r, h.limit(e), from); err != nil {
 		return store.Batch{}, h.bodyProblem(e, err)
 	}
 	o.Read = time.Now()
@@ -133,6 +148,9 @@ func (h *handler) take(r *http.Request, e endpoint, o *report.Outcome) (store.Ba
 		return store.Batch{}, h.bodyProblem(e, err)
 	}
 	defer h.slots.take(len(text))()
+	if !from.Known && !writekey.Mentioned(text, h.isGood) {
+		return store.Batch{}, h.authenticate("", o)
+	}
 	return h.decode(r, e, text, o)
 }
 
@@ -166,7 +184,7 @@ func (h *handler) bodyProblem(e endpoint, err error) error {
 }
 
 // decode makes records of a body.
-func (h *handler) decode(r *http.Request, e endpoint, text []byte, o *report.Outcome) (store.Batch, error) {
+func (h *handler) decode(r *http.Request, e endpoint, text []byte, o *metrics.Outcome) (store.Batch, error) {
 	d := h.decoders.Get()
 	defer h.decoders.Put(d)
 	if err := d.Parse(text, e.call); err != nil {
@@ -177,7 +195,8 @@ func (h *handler) decode(r *http.Request, e endpoint, text []byte, o *report.Out
 			return store.Batch{}, err
 		}
 	}
-	review := h.plans.Review(h.workspace.Load(), o.Source)
+	live := h.workspace.Load()
+	review := h.plans.Review(live, o.Source)
 	fromPage := e.beacon || cors.FromBrowser(r)
 	o.Proxied = fromPage && h.trustsNobody && namesAnother(r, o.Client)
 	terms := decode.Terms{
@@ -185,6 +204,7 @@ func (h *handler) decode(r *http.Request, e endpoint, text []byte, o *report.Out
 		IP:         o.Client,
 		FillIP:     fromPage,
 		Review:     review.Judge(),
+		BlockedIDs: live.BlockedIDs(o.Source),
 		Suppressed: h.suppressed,
 	}
 	var err error
@@ -204,10 +224,10 @@ func (h *handler) decode(r *http.Request, e endpoint, text []byte, o *report.Out
 }
 
 // note takes down what became of the calls.
-func note(o *report.Outcome, d *decode.Decoder, review *plan.Review) {
+func note(o *metrics.Outcome, d *decode.Decoder, review *plan.Review) {
 	o.Accepted, o.Blocked, o.Suppressed = d.Events().Len(), d.Blocked().Len(), d.Suppressed()
 	o.Violating, o.Action = review.Violating(), review.Action()
-	o.Unreadable = d.Unreadable()
+	o.Nobody, o.Unreadable = d.IdentityBlocked(), d.Unreadable()
 	o.Skew = d.Skew()
 }
 
@@ -216,20 +236,4 @@ func note(o *report.Outcome, d *decode.Decoder, review *plan.Review) {
 func namesAnother(r *http.Request, client netip.Addr) bool {
 	inside := client.IsPrivate() || client.IsLoopback()
 	return inside && len(r.Header["Forwarded"])+len(r.Header["X-Forwarded-For"]) > 0
-}
-
-// authenticate notes the source that a write key belongs to. Unknown and
-// disabled keys are one case, in answer and in time (see SourceByKey), and so is
-// none at all. A good key is never refused for the wrong ones that came from the
-// same address: a whole office, or a mobile network, may share it.
-func (h *handler) authenticate(key string, o *report.Outcome) error {
-	found, ok := h.workspace.Load().SourceByKey(key)
-	if ok && key != "" {
-		o.Source = found.ID
-		return nil
-	}
-	if wait, ok := h.badKeys.Failed(o.Client, h.now()); !ok {
-		return answer.TooManyWrongKeys(limit.Seconds(wait))
-	}
-	return answer.WrongKey()
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // squeezed returns the gzip stream of what is written.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // parsing has a line for each file of JSONTestSuite: its name, and its text as a

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/anabranch/anabranch/ingest/internal/report"
+	"github.com/anabranch/anabranch/ingest/internal/metrics"
 	"github.com/anabranch/anabranch/ingest/internal/store"
 	"github.com/anabranch/anabranch/internal/service"
 )
@@ -27,10 +27,10 @@ func New(cfg Config, set Settings) (*Ingest, error) {
 	if err != nil {
 		return nil, err
 	}
-	reporter := report.New(set.Registerer, set.Logger)
+	counted := metrics.New(set.Registerer, set.Logger)
 	records, err := store.New(store.Options{
 		Logger:     set.Logger,
-		Latency:    reporter.Latency(),
+		Latency:    counted.Latency(),
 		Kafka:      set.Kafka,
 		Topics:     set.Topics,
 		Full:       set.Full,
@@ -49,12 +49,12 @@ func New(cfg Config, set Settings) (*Ingest, error) {
 	}
 	in := &Ingest{
 		store:   records,
-		handler: newHandler(&cfg, &set, records, reporter),
+		handler: newHandler(&cfg, &set, records, counted),
 	}
 	in.server = service.NewHTTPServer(in.Name(), listener, in.handler, set.Logger)
 	in.server.WriteTimeout = answerTimeout + cfg.ProduceTimeout
 	in.server.TLS = encryption
-	in.server.MaxConnections, in.server.Shed = cfg.MaxConnections, reporter.Shed
+	in.server.MaxConnections, in.server.Shed = cfg.MaxConnections, counted.Shed
 	return in, nil
 }
 

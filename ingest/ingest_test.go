@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/anabranch/anabranch/ingest/internal/limit"
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // TestStopFinishesWhatIsInHand stops the stage while a request waits for its
@@ -58,8 +58,9 @@ func TestDefaultsAreValid(t *testing.T) {
 }
 
 func TestValidateNamesEveryVariable(t *testing.T) {
-	err := Config{Addr: "8080", ProduceTimeout: time.Hour, Linger: time.Second, MaxBufferedRecords: 1, MaxBufferedBytes: 1, MaxConnections: -1, RatePerSource: -1, BadKeysPerMinute: -1, MaxBatchBytes: 1}.Validate()
+	err := Config{Addr: "8080", PublicHost: "https://example.com", ProduceTimeout: time.Hour, Linger: time.Second, MaxBufferedRecords: 1, MaxBufferedBytes: 1, MaxConnections: -1, RatePerSource: -1, BadKeysPerMinute: -1, MaxBatchBytes: 1}.Validate()
 	const want = `INGEST_ADDR=8080: expected host:port, such as 127.0.0.1:8080
+INGEST_PUBLIC_HOST=https://example.com: expected a host such as collect.example.com, with a port if need be, without scheme and path
 INGEST_PRODUCE_TIMEOUT=1h0m0s: expected 100ms to 1m
 INGEST_LINGER=1s: expected 0s to 100ms
 INGEST_MAX_BUFFERED_RECORDS=1: expected at least 2500, one batch

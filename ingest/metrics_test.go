@@ -12,8 +12,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/anabranch/anabranch/ingest/internal/report"
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/ingest/internal/metrics"
+	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // values returns every counter of a registry by its name and label value.
@@ -46,9 +47,9 @@ func (s *stage) value(t *testing.T, name, label string) float64 {
 
 func TestSeriesExistBeforeTheFirstEvent(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	report.New(registry, slog.New(slog.DiscardHandler))
+	metrics.New(registry, slog.New(slog.DiscardHandler))
 	all := values(t, registry)
-	if len(all) != 4+12+5+11 {
+	if len(all) != 4+12+6+13 {
 		t.Errorf("got %d series: %v", len(all), all)
 	}
 	for name, value := range all {
@@ -79,6 +80,7 @@ func TestCountersAddUp(t *testing.T) {
 		{"/v1/track", `{}`, []func(*http.Request){with("Content-Encoding", "br")}},
 		{"/v1/track", ``, []func(*http.Request){method(http.MethodGet)}},
 		{"/nowhere", ``, nil},
+		{"/v1/track", `{"userId":"u","event":"e"}`, []func(*http.Request){with("User-Agent", schemas.UserAgent)}},
 		{"/v1/identify", `{"userId":"u","sentAt":"2026-11-21T10:59:59Z"}`, nil},
 		{"/v1/m", `{"series":[]}`, nil},
 		{"/nowhere", ``, []func(*http.Request){method(http.MethodOptions)}},
@@ -109,8 +111,10 @@ func TestCountersAddUp(t *testing.T) {
 
 		"anabranch_ingest_requests_total 200": 4,
 		"anabranch_ingest_requests_total 204": 1,
+		"anabranch_ingest_requests_total 304": 0,
 		"anabranch_ingest_requests_total 400": 6,
 		"anabranch_ingest_requests_total 401": 1,
+		"anabranch_ingest_requests_total 403": 1,
 		"anabranch_ingest_requests_total 404": 1,
 		"anabranch_ingest_requests_total 405": 1,
 		"anabranch_ingest_requests_total 408": 0,
@@ -123,6 +127,7 @@ func TestCountersAddUp(t *testing.T) {
 		"anabranch_ingest_unreadable_timestamps_total": 2,
 		"anabranch_ingest_skewed_clocks_total":         1,
 		"anabranch_ingest_throttled_total":             0,
+		"anabranch_ingest_identity_blocked_total":      0,
 		"anabranch_ingest_connections_shed_total":      0,
 	}
 	if diff := cmp.Diff(want, values(t, s.registry)); diff != "" {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // tail is what ends every stored call without time stamps of its own.
@@ -72,7 +72,7 @@ func TestSingleCallsByEveryName(t *testing.T) {
 
 func TestBatchesByEveryName(t *testing.T) {
 	var cases []exchange
-	for _, path := range []string{"/v1/batch", "/v1/batch/", "/v1/import", "/v1/import/", "/v1/b", "/v1/b/", "/beacon/v1/batch", "/beacon/v1/batch/"} {
+	for _, path := range []string{"/v1/batch", "/v1/batch/", "/v1/v1/batch", "/v1/v1/v1/b/", "/v1/import", "/v1/import/", "/v1/b", "/v1/b/", "/beacon/v1/batch", "/beacon/v1/batch/"} {
 		cases = append(cases, exchange{
 			name: path, path: path,
 			body: `{"batch":[{"type":"track","event":"A","userId":"u","messageId":"1","context":{"ip":null}},{"type":"page","anonymousId":"n","messageId":"2","context":{"ip":"192.0.2.1"}}]}`,
@@ -97,6 +97,7 @@ func TestKeysAndWhereTheyStand(t *testing.T) {
 	options := func(o ...func(*http.Request)) []func(*http.Request) { return o }
 	exchangeAll(t, []exchange{
 		{name: "basic", path: "/v1/i", body: call(""), stored: stored("website")},
+		{name: "basic without a colon", path: "/v1/i", body: call(""), options: options(with("Authorization", "Basic d2tfYXBw")), stored: stored("app")},
 		{name: "basic goes before body and query", path: "/v1/i?writeKey=wk_app", body: call(`,"writeKey":"wk_app"`), stored: stored("website")},
 		{name: "body", path: "/v1/i", body: call(`,"writeKey":"wk_app"`), options: options(noAuth), stored: stored("app")},
 		{name: "body goes before query", path: "/v1/i?writeKey=wk_website", body: call(`,"writeKey":"wk_app"`), options: options(noAuth), stored: stored("app")},
@@ -148,8 +149,8 @@ func errorBody(code, message string) string {
 func TestRequestsThatAreNoCalls(t *testing.T) {
 	notFound := errorBody("not_found", "no such path: calls go to /v1/batch, /v1/import, or /v1/ with the type of one call")
 	notPost := errorBody("method_not_allowed", "calls are sent with POST")
-	coding := errorBody("unsupported_encoding", "the body has a Content-Encoding that is not accepted: send it with gzip, once, or as it is")
-	notGzip := errorBody("invalid_encoding", "the body is not a whole gzip stream, which it begins as or its Content-Encoding says it is")
+	coding := errorBody("unsupported_encoding", "the body has a Content-Encoding that is not accepted: compress it once with gzip, or not at all")
+	notGzip := errorBody("invalid_encoding", "the body is not a complete gzip stream, although it begins like one or its Content-Encoding says so")
 	cases := []exchange{
 		{name: "another coding", path: "/v1/t", options: []func(*http.Request){with("Content-Encoding", "br")}, status: 415, answer: coding},
 		{name: "gzip in gzip", path: "/v1/t", options: []func(*http.Request){with("Content-Encoding", "gzip, gzip")}, status: 415, answer: coding},

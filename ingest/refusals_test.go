@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // TestNothingTellsAKey sends a key by every way, good and bad, and looks for it

@@ -13,6 +13,7 @@ type endpoint struct {
 	call     schemas.Type // of the one call; "" for a batch, whose calls say theirs
 	beacon   bool         // only browsers send there
 	discards bool         // what is sent there is of no use here
+	doubled  bool         // the version is in it twice
 }
 
 func (e endpoint) batch() bool { return e.call == "" }
@@ -20,6 +21,13 @@ func (e endpoint) batch() bool { return e.call == "" }
 // endpointOf reads a path of the protocol (rule 4), with or without a slash at
 // its end.
 func endpointOf(path string) (endpoint, bool) {
+	const version = "/v1"
+	if strings.HasPrefix(path, version+version+"/") {
+		// An endpoint was given with the version that the SDK adds itself.
+		e, ok := endpointOf(path[len(version):])
+		e.doubled = true
+		return e, ok
+	}
 	path = strings.TrimSuffix(path, "/")
 	if path == "/beacon/v1/batch" {
 		return endpoint{beacon: true}, true

@@ -14,10 +14,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/anabranch/anabranch/internal/kafka"
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/internal/kafka/policy"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 const (
@@ -79,7 +80,7 @@ func newStage(t *testing.T, options []kgo.Opt, configure ...func(*Config)) *stag
 			return nil
 		},
 		// One partition: what is read back is in the order in which it was sent.
-		Topics: kafka.NewTopics(admin, kafka.TopicConfig{Partitions: 1, Replication: -1, RawRetention: time.Hour}),
+		Topics: topics.New(admin, policy.Config{Partitions: 1, Replication: -1, RawRetention: time.Hour}),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // TestASourceThatSendsTooMuch fills the burst of a source, which is one batch of

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/anabranch/anabranch/internal/service/certs"
+	"github.com/anabranch/anabranch/internal/certs"
 )
 
 // serverTLS returns the listener's TLS, with the certificate and key from two

@@ -20,8 +20,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // authority issues certificates for the loopback address, that one pool of roots
@@ -189,7 +189,7 @@ func (b *trickle) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	b.kilobytes++
-	time.Sleep(10 * time.Millisecond)
+	time.Sleep(10 * time.Millisecond) //nolint:forbidigo // a body that trickles; no test waits for it to be so slow
 	return copy(p, make([]byte, 1<<10)), nil
 }
 

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // planned is a workspace of a source for each action, with the action as its write

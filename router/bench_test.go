@@ -8,8 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // BenchmarkRouter is the cost of the whole stage per event of 1 KB, which goes
@@ -24,7 +24,7 @@ func BenchmarkRouter(b *testing.B) {
 	}
 	bench.send(b, events...)
 	r := bench.router(b)
-	routed := r.metrics.events.WithLabelValues("crm", string(routed))
+	routed := r.stage.metrics.events.WithLabelValues("crm", string(routed))
 	b.ReportAllocs()
 	b.ResetTimer()
 	start(b, r)

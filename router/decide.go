@@ -2,6 +2,7 @@ package router
 
 import (
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/router/internal/integrations"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -24,6 +25,9 @@ type decision struct {
 	reason      schemas.Reason
 	detail      string
 }
+
+// filter is the rule, with what it is reused for from event to event.
+type filter struct{ integrations integrations.Filter }
 
 // decide appends to into what shall become of an event with the headers h:
 // one decision per destination that listens to its source, or a single
@@ -50,7 +54,7 @@ func (f *filter) decide(into []decision, h *schemas.Headers, s *workspace.Snapsh
 		// them.
 		if n := d.IntegrationName(); n != name {
 			name = n
-			on, err = f.enabled(h.Integrations, name)
+			on, err = f.integrations.Enabled(h.Integrations, name)
 		}
 		switch {
 		case err != nil:

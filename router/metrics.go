@@ -5,13 +5,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/anabranch/anabranch/internal/kafka/txn/runner"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/workspace"
 )
 
 // metrics are the router's. Events are counted when their transaction has
 // committed, never before: an aborted transaction is routed again. It belongs to the
-// loop: one goroutine uses it.
+// loop: one goroutine uses it, but for follow.
 type metrics struct {
 	events    *prometheus.CounterVec
 	committed prometheus.Counter
@@ -22,6 +23,18 @@ type metrics struct {
 
 	destinations *telemetry.Destinations
 	tallies      map[string]*tally // by id
+}
+
+// gauges are those of what is not routed yet.
+func gauges() runner.Gauges {
+	return runner.Gauges{
+		Lag: prometheus.NewDesc("anabranch_router_lag_records",
+			"Events on raw-events that are not routed, on the partitions of this process. Transaction markers among those not read yet are counted too.", nil, nil),
+		Oldest: prometheus.NewDesc("anabranch_router_oldest_unrouted_seconds",
+			"How long ago ingest accepted the oldest event that is not routed, on the partitions of this process; 0 when there is none.", nil, nil),
+		Stalled: prometheus.NewDesc("anabranch_router_stalled_seconds",
+			"Longest time for which a partition of this process on raw-events has stood still with records to read, while the brokers answered; 0 when none does.", nil, nil),
+	}
 }
 
 // tally is the counters of one destination, looked up once: to find a series by its
@@ -42,7 +55,7 @@ func newMetrics(reg prometheus.Registerer, destinations *telemetry.Destinations)
 		aborted:   transactions.WithLabelValues("aborted"),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "anabranch_router_transaction_seconds",
-			Help:    "Time from the begin of a transaction to its end.",
+			Help:    "Time from the beginning of a transaction to its end.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
 		}),
 		unavailable: prometheus.NewGauge(prometheus.GaugeOpts{
@@ -61,22 +74,26 @@ func newMetrics(reg prometheus.Registerer, destinations *telemetry.Destinations)
 }
 
 // follow creates the series of every destination, so that a rate over them
-// sees the first event too.
+// sees the first event too. Any goroutine may call it.
 func (m *metrics) follow(s *workspace.Snapshot) {
 	for _, d := range s.Destinations() {
-		m.of(d.ID)
+		m.newTally(d.ID)
+	}
+}
+
+func (m *metrics) newTally(destination string) *tally {
+	label := m.destinations.Label(destination)
+	return &tally{
+		routed:   m.events.WithLabelValues(label, string(routed)),
+		filtered: m.events.WithLabelValues(label, string(filtered)),
+		dead:     m.events.WithLabelValues(label, string(dead)),
 	}
 }
 
 func (m *metrics) of(destination string) *tally {
 	t := m.tallies[destination]
 	if t == nil {
-		label := m.destinations.Label(destination)
-		t = &tally{
-			routed:   m.events.WithLabelValues(label, string(routed)),
-			filtered: m.events.WithLabelValues(label, string(filtered)),
-			dead:     m.events.WithLabelValues(label, string(dead)),
-		}
+		t = m.newTally(destination)
 		m.tallies[destination] = t
 	}
 	return t

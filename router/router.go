@@ -1,65 +1,27 @@
 package router
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/groups"
+	"github.com/anabranch/anabranch/internal/kafka/txn/runner"
+	"github.com/anabranch/anabranch/internal/logging"
 	"github.com/anabranch/anabranch/internal/telemetry"
-	"github.com/anabranch/anabranch/internal/telemetry/seldom"
+	"github.com/anabranch/anabranch/internal/telemetry/trace"
+	"github.com/anabranch/anabranch/router/internal/sources"
 	"github.com/anabranch/anabranch/schemas"
 )
 
 // Router is the stage. It is made by New and runs once.
 type Router struct {
-	cfg     Config
-	set     Settings
-	log     *slog.Logger
-	metrics *metrics
-	backlog *backlog
-	losses  *kafka.Losses
-	source  string
+	*runner.Runner
 
-	plan   *plan
-	filter filter
-	ready  atomic.Bool
-	fence  kafka.Rival
-	// sources is who the events are from, and whether the workspace has heard of it;
-	// sourceWait is how long it may take to.
-	sources    sources
-	sourceWait time.Duration
-	// refused holds what aborted a transaction by its size, so that it does not
-	// abort the next one.
-	refused map[refusal]bool
-	limits  limits
-	buried  seldom.Log
-	// outages are topics that are left out, strikes those that may have to be.
-	outages   outages
-	strikes   strikes
-	full      budget    // of a transaction
-	halvings  int       // of it, for brokers that are slow
-	begun     time.Time // the open transaction; zero: there is none
-	pulse     *pulse    // of the present session
-	gathering gathering
-	identity  int // which of its transactional ids is used
-
-	marks     *marks
-	waiting   waiting
-	unkept    atomic.Bool // the log knows that marks can't be kept
-	forgotten forgotten
-
-	// Of the present session: its client, and what ends its polls with a cause.
-	client atomic.Pointer[kgo.Client]
-	end    atomic.Pointer[context.CancelCauseFunc]
+	stage *stage
 }
 
 // New returns a router that has not yet spoken to a broker.
@@ -70,218 +32,120 @@ func New(cfg Config, set Settings) (*Router, error) {
 	if set.Destinations == nil {
 		set.Destinations = telemetry.NewDestinations(telemetry.MaxDestinations, set.Registerer, set.Logger)
 	}
-	return &Router{
-		cfg:        cfg,
-		set:        set,
-		log:        set.Logger,
-		metrics:    newMetrics(set.Registerer, set.Destinations),
-		backlog:    newBacklog(set.Registerer),
-		losses:     kafka.NewLosses("router", set.Registerer, set.Logger, schemas.TopicRawEvents),
-		source:     schemas.TopicRawEvents,
-		full:       budget{read: cfg.MaxRecords, written: budgetRecords, bytes: budgetBytes},
-		refused:    make(map[refusal]bool),
-		limits:     make(limits),
-		outages:    make(outages),
-		strikes:    make(strikes),
-		marks:      newMarks(),
-		sourceWait: sourceWait,
-		forgotten:  forgotten{routed: make(map[int32]int64), doubts: make(map[int32]doubt)},
-	}, nil
+	s := newStage(set)
+	return &Router{stage: s, Runner: runner.New(s, runner.Settings{
+		Name: "router",
+		Input: runner.Input{
+			Log: set.Logger, Kafka: set.Kafka, Topics: set.Topics,
+			Source: schemas.TopicRawEvents, Group: Group, Copy: Bookmark,
+		},
+		Session: runner.Session{
+			TransactionalID: set.TransactionalID, TransactionTimeout: cfg.TransactionTimeout,
+			InstanceID: set.InstanceID, Returns: set.Returns,
+		},
+		Registerer: set.Registerer,
+		Backlog:    gauges(),
+		Losses:     groups.NewLosses("router", set.Registerer, set.Logger, schemas.TopicRawEvents),
+		MaxRecords: cfg.MaxRecords,
+		Outputs:    schemas.DeliverTopic(""),
+		Start:      cfg.start(),
+	})}, nil
 }
 
 // Name implements the stage's contract.
 func (r *Router) Name() string { return "router" }
 
-// Ready returns nil once the router has joined its group, knows its partitions and
-// where each of them begins, and as long as none of them stands still with events
-// before it.
-func (r *Router) Ready() error {
-	if !r.ready.Load() {
-		return errors.New("router is not a member of its consumer group")
-	}
-	return cmp.Or(r.waiting.err(), r.backlog.stands())
-}
-
-func (r *Router) assigned(_ context.Context, _ *kgo.Client, added map[string][]int32) {
-	r.backlog.assign(added[r.source])
-	if len(added[r.source]) == 0 {
-		r.ready.Store(true)
-	} // else once they are placed
-}
-
-func (r *Router) revoked(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
-	r.forget(gone[r.source])
-}
-
-func (r *Router) forget(partitions []int32) {
-	r.backlog.forget(partitions)
-	r.marks.forget(partitions)
-	r.waiting.drop(partitions...)
-}
-
-// lost is called when the group went on without this router, which also happens
-// when no broker answers any more.
-func (r *Router) lost(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
-	r.forget(gone[r.source])
-	r.ready.Store(false)
-}
-
-// Run routes until ctx ends, then finishes the transaction in hand and returns
-// nil. A session that failed is closed and replaced by a new one: whether its
-// last transaction committed is unknown to it, and known to the broker, from
-// which the new one reads the group's offsets. Only a router that another one
-// keeps fencing gives up.
+// Run implements the stage's contract: it routes until ctx ends.
 func (r *Router) Run(ctx context.Context) error {
-	var looking sync.WaitGroup
-	defer looking.Wait()
+	var announcing sync.WaitGroup
+	defer announcing.Wait()
 	own, stop := context.WithCancel(ctx)
 	defer stop()
-	looking.Go(func() { r.look(own) })
+	announcing.Go(func() { r.stage.announce(own) })
+	return r.Runner.Run(ctx)
+}
+
+// announce creates the series of the workspace's destinations until ctx ends: the
+// loop sees a workspace with the first event that it routes by it.
+func (s *stage) announce(ctx context.Context) {
 	for ctx.Err() == nil {
-		err := r.session(ctx)
-		r.ready.Store(false)
-		r.marks.clear()
-		r.waiting.clear()
-		now := time.Now()
-		if rival(err, r.circumstances(now), r.cfg.TransactionTimeout) && r.fence.Met(now) {
-			return fmt.Errorf("another process uses the transactional id %q or the instance id %q, and they fence each other: give each its own INSTANCE_ID: %w", r.set.TransactionalID, r.set.InstanceID, err)
-		}
-		if errors.Is(err, errForgotten) && ctx.Err() == nil {
-			r.finish(ctx)
-		}
-		if err != nil && ctx.Err() == nil {
-			r.log.Warn("router session ended, building a new one", "error", err)
-			pause(ctx, sessionPause)
+		changed := s.set.Workspace.Changed()
+		s.metrics.follow(s.set.Workspace.Load())
+		select {
+		case <-changed:
+		case <-ctx.Done():
 		}
 	}
-	return nil
 }
 
-func (r *Router) circumstances(now time.Time) circumstances {
-	c := circumstances{interrupted: r.pulse.interrupted(now)}
-	if !r.begun.IsZero() {
-		c.open = now.Sub(r.begun)
-	}
-	return c
+// sourceWait is how long events of a source that the workspace lacks are held for it.
+const sourceWait = 5 * time.Second
+
+// stage routes what its runner reads. It is the loop's, but for the table.
+type stage struct {
+	set     Settings
+	metrics *metrics
+	filter  filter
+	table   atomic.Pointer[table]
+	outages outages
+	buried  logging.Sampler[logging.Kind]
+	// sources is who the events are from, and whether the workspace has heard of it;
+	// sourceWait is how long it may take to.
+	sources    sources.Sources
+	sourceWait time.Duration
+
+	// Of the transaction in the making: it counts, and its spans end, with the commit.
+	decisions []decision
+	spans     []trace.Span
 }
 
-// sessionPause keeps a router whose broker refuses it from asking in a tight
-// loop.
-const sessionPause = 500 * time.Millisecond
-
-// session routes with one client until ctx ends (nil) or the session cannot be
-// used any more.
-func (r *Router) session(ctx context.Context) error {
-	r.begun, r.pulse = time.Time{}, newPulse(time.Now())
-	s, err := kgo.NewGroupTransactSession(append(r.options(), kgo.WithHooks(r.pulse))...)
-	if err != nil {
-		return fmt.Errorf("create the router's session: %w", err)
+func newStage(set Settings) *stage {
+	return &stage{
+		set:        set,
+		metrics:    newMetrics(set.Registerer, set.Destinations),
+		outages:    make(outages),
+		sourceWait: sourceWait,
 	}
-	r.client.Store(s.Client())
-	work, done := grace(ctx, stopGrace)
-	defer done()
-	// A broker that is gone when the stop comes would keep the last flush waiting
-	// for ever: closing the client is what ends it.
-	late := context.AfterFunc(work, func() { kafka.Close(work, s.Client()) })
-	defer func() {
-		if late() {
-			last, cancel := context.WithTimeout(work, bookmarkTime)
-			r.bookmark(last, s.Client())
-			cancel()
-			r.leave(ctx, work, s.Client())
-			kafka.Close(work, s.Client())
+}
+
+// Prepare implements [runner.Stage]: the table follows the workspace, which is waited
+// for where it lacks a source. Records that have been polled wait for it: routed by the
+// old table they would miss a new destination.
+func (s *stage) Prepare(ctx context.Context, fetches kgo.Fetches, patience time.Duration) (fanOut int, err error) {
+	if !s.sources.Await(ctx, s.set.Workspace, fetches, min(s.sourceWait, patience)) {
+		return 0, context.Cause(ctx)
+	}
+	ws := s.set.Workspace.Load()
+	p := s.table.Load()
+	if !p.current(ws, time.Now()) {
+		if p, err = s.newTable(ctx, ws); err != nil {
+			return 0, err
 		}
-	}()
-	if err := r.identify(ctx, s.Client()); err != nil {
-		return err
+		s.table.Store(p)
 	}
-	polls, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	r.end.Store(&end)
-	for polls.Err() == nil {
-		if err := r.turn(polls, work, s); err != nil {
-			return err
+	return p.fanOut, nil
+}
+
+// Process implements [runner.Stage].
+func (s *stage) Process(ctx context.Context, t *runner.Transaction, rec *kgo.Record) (results int) {
+	n := len(s.decisions)
+	s.route(ctx, t, rec)
+	return len(s.decisions) - n
+}
+
+// Ended implements [runner.Stage].
+func (s *stage) Ended(t *runner.Transaction, outcome runner.Outcome) {
+	switch outcome {
+	case runner.Committed:
+		s.metrics.commit(s.decisions, t.Begun())
+		for _, span := range s.spans {
+			span.End()
 		}
+	case runner.Aborted:
+		s.metrics.abort(t.Begun())
+		s.table.Store(nil) // it may have failed for a topic that was deleted
+	case runner.Unknown:
+		s.table.Store(nil)
 	}
-	if ctx.Err() == nil {
-		return context.Cause(polls)
-	}
-	return nil
-}
-
-// turn polls once, until ctx ends, and routes what came, which work bounds. An
-// error means that the session is of no more use.
-func (r *Router) turn(ctx, work context.Context, s *kgo.GroupTransactSession) error {
-	// The first event alone, since a plan may be made for it before the budget of the
-	// transaction is known; what waits fetched behind it comes at once.
-	fetches := s.PollRecords(ctx, 1)
-	if err := r.fetchError(ctx, fetches); err != nil {
-		return err
-	}
-	if fetches.NumRecords() == 0 {
-		return nil
-	}
-	fetches, err := r.gather(ctx, s, fetches)
-	if err != nil {
-		return err
-	}
-	if !r.sources.await(ctx, r.set.Workspace, fetches, r.sourceWait) {
-		return nil // nothing of it has happened, and it comes again
-	}
-	if err = r.prepare(work); err != nil {
-		return err
-	}
-	committed, err := r.transact(work, s, fetches)
-	if err != nil {
-		return err
-	}
-	if !committed {
-		// A rebalance needs no pause, a write that failed does; they are told apart
-		// by the log alone, and a short pause harms neither.
-		pause(ctx, abortPause)
-	}
-	return nil
-}
-
-// abortPause bounds how often a transaction that keeps failing is tried again.
-const abortPause = 50 * time.Millisecond
-
-// prepare makes the plan follow the workspace. Records already polled wait for
-// it: routed by the old plan they would miss a new destination.
-func (r *Router) prepare(ctx context.Context) error {
-	s := r.set.Workspace.Load()
-	if r.plan.current(s, time.Now()) {
-		return nil
-	}
-	p, err := r.newPlan(ctx, s)
-	if err != nil {
-		return err
-	}
-	r.plan = p
-	return nil
-}
-
-// fetchError passes on what ends the session. The client mends everything else
-// by itself and goes on. A topic that was deleted and made anew has another id
-// under its old name, which only a new client takes up.
-func (r *Router) fetchError(ctx context.Context, fetches kgo.Fetches) error {
-	var fatal error
-	fetches.EachError(func(topic string, partition int32, err error) {
-		cut, lossy := errors.AsType[*kgo.ErrDataLoss](err)
-		switch {
-		case ctx.Err() != nil:
-		case lossy:
-			r.log.Error("log lost its tail: events there that were not routed are gone, routing continues at its new end",
-				"topic", topic, "partition", partition, "routed_up_to", cut.ConsumedTo, "begin", cut.ResetTo)
-			r.losses.Count(topic, kafka.Truncated, cut.ConsumedTo-cut.ResetTo)
-		case errors.Is(err, kgo.ErrClientClosed), errors.Is(err, kerr.UnknownTopicID), fenced(err):
-			fatal = err
-		case errors.Is(err, kerr.OffsetOutOfRange):
-			// Where to go on then is decided in one place, as partitions are assigned.
-			fatal = fmt.Errorf("fetch %s[%d]: %w", topic, partition, err)
-		default:
-			r.log.Warn("fetch failed, retrying", "topic", topic, "partition", partition, "error", err)
-		}
-	})
-	return fatal
+	s.decisions, s.spans = s.decisions[:0], nil
 }

@@ -3,8 +3,10 @@ package router
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/anabranch/anabranch/internal/kafka/txn/runner"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -16,6 +18,9 @@ const (
 	// createTimeout bounds the wait for a topic: events that have been polled wait
 	// with it.
 	createTimeout = 5 * time.Second
+	// retryOut is how long a topic is left out that has leaders: to try it again holds
+	// up a transaction of everybody's.
+	retryOut = 5 * time.Minute
 )
 
 // topics knows the destinations whose topic can't be written to, and why.
@@ -26,61 +31,60 @@ func (t topics) missing(destination string) bool {
 	return missing
 }
 
-// plan is the workspace as the router may use it: every topic that it leads to
+// table is the workspace as the router may use it: every topic that it leads to
 // has been seen to exist. A produce to a topic that does not would abort the
-// transaction of all the others, again and again.
-type plan struct {
+// transaction of all the others, again and again. It does not change once it is used.
+type table struct {
 	workspace *workspace.Snapshot
 	topics    topics
 	fanOut    int // how many destinations listen to the source with the most of them
 	checked   time.Time
 }
 
-func (p *plan) current(s *workspace.Snapshot, now time.Time) bool {
+func (p *table) current(s *workspace.Snapshot, now time.Time) bool {
 	if p == nil || p.workspace != s {
 		return false
 	}
 	return len(p.topics.unavailable) == 0 || now.Sub(p.checked) < recheck
 }
 
-// newPlan sees to it that the topic of every destination exists. Whoever
+// newTable sees to it that the topic of every destination exists. Whoever
 // published the workspace has created them before; what is mended here is a
 // topic that somebody deleted since. One that cannot be created or written to costs
 // its own destination dead letters, and nobody else anything.
-func (r *Router) newPlan(ctx context.Context, s *workspace.Snapshot) (*plan, error) {
-	p := &plan{workspace: s, fanOut: fanOut(s), checked: time.Now()}
-	existing, err := r.set.Topics.Leaderless(ctx, schemas.DeliverTopic(""))
+func (s *stage) newTable(ctx context.Context, ws *workspace.Snapshot) (*table, error) {
+	p := &table{workspace: ws, fanOut: fanOut(ws), checked: time.Now()}
+	existing, err := s.set.Topics.Leaderless(ctx, schemas.DeliverTopic(""))
 	if err != nil {
 		return nil, fmt.Errorf("check the destinations' topics: %w", err)
 	}
-	wanted := make(map[string]bool, len(s.Destinations()))
-	for _, d := range s.Destinations() {
+	wanted := make(map[string]bool, len(ws.Destinations()))
+	for _, d := range ws.Destinations() {
 		topic := schemas.DeliverTopic(d.ID)
 		wanted[topic] = true
 		if _, ok := existing[topic]; ok {
 			continue
 		}
-		if err := r.create(ctx, topic); err != nil {
-			r.log.Error("destination's topic cannot be created, its events go to dead letters", "topic", topic, "error", err)
+		if err := s.create(ctx, topic); err != nil {
+			s.set.Logger.Error("destination's topic cannot be created, its events go to dead letters", "topic", topic, "error", err)
 			p.lacks(d.ID, "the destination's topic does not exist and could not be created")
 		}
 	}
-	for _, topic := range r.outages.end(existing, wanted, p.checked) {
-		r.log.Info("destination's topic is used again", "topic", topic)
+	for _, topic := range s.outages.end(existing, wanted, p.checked) {
+		s.set.Logger.Info("writing to the destination's topic again", "topic", topic)
 	}
-	for topic, o := range r.outages {
+	for topic, o := range s.outages {
 		id, _ := schemas.DestinationOf(topic)
 		p.lacks(id, o.cause)
 	}
-	r.metrics.follow(s)
-	r.metrics.unavailable.Set(float64(len(p.topics.unavailable)))
+	s.metrics.unavailable.Set(float64(len(p.topics.unavailable)))
 	return p, nil
 }
 
-func (r *Router) create(ctx context.Context, topic string) error {
+func (s *stage) create(ctx context.Context, topic string) error {
 	ctx, cancel := context.WithTimeout(ctx, createTimeout)
 	defer cancel()
-	return r.set.Topics.Ensure(ctx, topic)
+	return s.set.Topics.Ensure(ctx, topic)
 }
 
 func fanOut(s *workspace.Snapshot) int {
@@ -91,9 +95,65 @@ func fanOut(s *workspace.Snapshot) int {
 	return most
 }
 
-func (p *plan) lacks(destination, why string) {
+func (p *table) lacks(destination, why string) {
 	if p.topics.unavailable == nil {
 		p.topics.unavailable = make(map[string]string)
 	}
 	p.topics.unavailable[destination] = why
+}
+
+// Spares implements [runner.Sparing]: of a destination that is written to.
+func (s *stage) Spares(topic string) bool {
+	p := s.table.Load()
+	id, deliver := schemas.DestinationOf(topic)
+	if p == nil || !deliver || p.topics.missing(id) {
+		return false
+	}
+	_, wanted := p.workspace.Destination(id)
+	return wanted
+}
+
+// LeaveOut implements [runner.Sparing]: events of its destination go to dead letters.
+func (s *stage) LeaveOut(o runner.Outage) {
+	if _, deliver := schemas.DestinationOf(o.Topic); !deliver {
+		return // there is no other place for what belongs to dead-letters
+	}
+	left := outage{leaderless: true, cause: fmt.Sprintf("partitions %v of the destination's topic have no leader", o.Leaderless)}
+	if len(o.Leaderless) == 0 {
+		left = outage{until: time.Now().Add(retryOut), cause: "the destination's topic accepts no records: " + o.Err.Error()}
+	}
+	s.set.Logger.Error("destination's topic accepts no records, its events go to dead letters until it does", "topic", o.Topic, "cause", left.cause)
+	s.outages[o.Topic] = left
+	s.table.Store(nil)
+}
+
+// outage is a destination's topic that exists and takes no records. Its events go to
+// dead letters meanwhile: one that waited would hold the transaction, and with it the
+// events of all others.
+type outage struct {
+	cause      string
+	leaderless bool      // it ends when every partition has a leader again
+	until      time.Time // of others: when to try again
+}
+
+// outages are known by topic.
+type outages map[string]outage
+
+// end drops the outages that are over and returns their topics: of partitions that
+// have leaders again, and those that shall be tried again. The rest of what is no
+// topic of the workspace any more goes too, and is not returned.
+func (o outages) end(existing map[string][]int32, wanted map[string]bool, now time.Time) (over []string) {
+	for topic, known := range o {
+		leaderless, exists := existing[topic]
+		switch {
+		case !wanted[topic], !exists:
+		case known.leaderless && len(leaderless) > 0, !known.leaderless && now.Before(known.until):
+			continue
+		default:
+			over = append(over, topic)
+		}
+		delete(o, topic)
+	}
+	slices.Sort(over)
+	return over
 }

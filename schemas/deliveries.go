@@ -1,5 +1,9 @@
 package schemas
 
+// UserAgent is the fixed product identifier of deliveries (spec.md, Webhook delivery bodies). Ingest refuses what bears it:
+// a destination whose endpoint is our own collection API would send each event around for ever.
+const UserAgent = "Anabranch/1.0"
+
 // DeliveryVersion is the "version" of every delivery body but that of delete.
 // Rule: spec.md, Versioning.
 const DeliveryVersion = 1
@@ -73,6 +77,7 @@ type ScreenDelivery struct {
 	UserID      string         `json:"userId,omitempty"`
 	AnonymousID string         `json:"anonymousId,omitempty"`
 	Name        string         `json:"name,omitempty"`
+	Category    string         `json:"category,omitempty"`
 	Properties  map[string]any `json:"properties,omitzero"` // nil when the call has none
 	Timestamp   string         `json:"timestamp"`
 	Context     map[string]any `json:"context"`

@@ -18,4 +18,11 @@
 // webhook sink sends.
 //
 // The package imports the standard library alone.
+//
+// # Non-obvious
+//
+//   - [ParseHeaders] must stay cheap enough to be inlined (budget 80), or its decoder
+//     escapes to the heap (TestHeadersAllocations).
+//   - A published schema uses no format and no $anchor: Ajv in its strict mode refuses
+//     schemas with them (TestNoStrictKeywords).
 package schemas

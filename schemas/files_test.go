@@ -1,6 +1,7 @@
 package schemas_test
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -109,6 +110,22 @@ func checkDescribed(t *testing.T, schema map[string]any) {
 	for name, property := range properties {
 		if text, _ := property.(map[string]any)["description"].(string); text == "" {
 			t.Errorf("property %s has no description", name)
+		}
+	}
+}
+
+// Ajv in its strict mode refuses schemas that use these without plugins of its own.
+func TestNoStrictKeywords(t *testing.T) {
+	t.Parallel()
+	texts := [][]byte{schemas.BatchSchema()}
+	for _, typ := range allTypes {
+		texts = append(texts, schemas.CallSchema(typ), schemas.DeliverySchema(typ))
+	}
+	for _, text := range texts {
+		for _, keyword := range []string{"format", "$anchor", "$dynamicAnchor"} {
+			if bytes.Contains(text, []byte(`"`+keyword+`":`)) {
+				t.Errorf("%v uses %s", decode(t, text)["$id"], keyword)
+			}
 		}
 	}
 }

@@ -16,6 +16,7 @@ const (
 	ReasonWindowExceeded      Reason = "window_exceeded"      // the next attempt would lie beyond the retry window
 	ReasonSelfSigned          Reason = "self_signed"          // a self-signed certificate: no request was sent
 	ReasonAddressRefused      Reason = "address_refused"      // an address that deliveries may not go to
+	ReasonNotHTTPS            Reason = "not_https"            // an http:// endpoint where WEBHOOK_SINK_HTTPS_ONLY is set: no request was sent
 	ReasonDestinationRemoved  Reason = "destination_removed"  // no longer in the workspace
 	ReasonDestinationDisabled Reason = "destination_disabled" // switched off
 	ReasonTopicUnavailable    Reason = "topic_unavailable"    // the destination's topic is gone and can't be created
@@ -39,6 +40,7 @@ func Reasons() []Reason {
 		ReasonWindowExceeded,
 		ReasonSelfSigned,
 		ReasonAddressRefused,
+		ReasonNotHTTPS,
 		ReasonDestinationRemoved,
 		ReasonDestinationDisabled,
 		ReasonTopicUnavailable,

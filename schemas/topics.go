@@ -8,25 +8,32 @@ import (
 
 // The topics of fixed name.
 const (
-	TopicRawEvents   = "raw-events"            // every accepted event; key: userId, else anonymousId
+	TopicRawEvents   = "raw-events"            // every accepted event; key: userId, else anonymousId, of those that BlockedIDs leaves; else messageId
 	TopicDeadLetters = "dead-letters"          // what could not be delivered, with its reason
 	TopicRedriven    = "dead-letters-redriven" // which dead letters were sent again, and when; key: <partition>-<offset>
 	TopicWorkspace   = "workspace"             // sources, destinations, deletion requests, suppressed users; key: <kind>/<id>
 )
 
+// Families of topics, of which there are many, and what their names begin with.
 const (
-	deliverPrefix = "deliver."
-	retryPrefix   = "webhook-retry."
+	FamilyDeliver = "deliver"
+	FamilyRetry   = "webhook-retry"
+
+	DeliverPrefix = FamilyDeliver + "."
+	RetryPrefix   = FamilyRetry + "."
 )
+
+// OwnPrefix begins the names of all consumer groups and transactional ids.
+const OwnPrefix = "anabranch-"
 
 // DeliverTopic names the topic of the events routed to one destination:
 // "deliver.crm" for "crm". The id must satisfy [ValidID].
-func DeliverTopic(destinationID string) string { return deliverPrefix + destinationID }
+func DeliverTopic(destinationID string) string { return DeliverPrefix + destinationID }
 
 // DestinationOf is the inverse of [DeliverTopic]; false when topic is not the
 // topic of a destination.
 func DestinationOf(topic string) (id string, ok bool) {
-	id, ok = strings.CutPrefix(topic, deliverPrefix)
+	id, ok = strings.CutPrefix(topic, DeliverPrefix)
 	if !ok || !ValidID(id) {
 		return "", false
 	}
@@ -38,13 +45,13 @@ func DestinationOf(topic string) (id string, ok bool) {
 // without empty ones: topic names allow neither the "µ" nor bear the "2m0s" of
 // [time.Duration.String]. The delay must not be negative.
 func RetryTopic(delay time.Duration) string {
-	return string(appendCompact([]byte(retryPrefix), delay))
+	return string(appendCompact([]byte(RetryPrefix), delay))
 }
 
 // RetryDelayOf is the inverse of [RetryTopic]; false when topic is not exactly
 // the name RetryTopic gives to some delay, so that a delay has one topic only.
 func RetryDelayOf(topic string) (time.Duration, bool) {
-	text, ok := strings.CutPrefix(topic, retryPrefix)
+	text, ok := strings.CutPrefix(topic, RetryPrefix)
 	if !ok {
 		return 0, false
 	}
@@ -53,6 +60,27 @@ func RetryDelayOf(topic string) (time.Duration, bool) {
 		return 0, false
 	}
 	return delay, true
+}
+
+// PrefixOf returns the one of the prefixes that a topic's name begins with; empty for
+// topics of fixed name, and for what is no name that we give.
+func PrefixOf(topic string) string {
+	if _, deliver := DestinationOf(topic); deliver {
+		return DeliverPrefix
+	}
+	if _, retry := RetryDelayOf(topic); retry {
+		return RetryPrefix
+	}
+	return ""
+}
+
+// FamilyOf is what to call a topic where all of one family count as one; that of a
+// topic of fixed name is its name.
+func FamilyOf(topic string) string {
+	if prefix := PrefixOf(topic); prefix != "" {
+		return strings.TrimSuffix(prefix, ".")
+	}
+	return topic
 }
 
 func appendCompact(dst []byte, d time.Duration) []byte {

@@ -96,3 +96,21 @@ func TestValidID(t *testing.T) {
 		}
 	}
 }
+
+func TestPrefixOf(t *testing.T) {
+	for topic, want := range map[string]string{
+		"deliver.crm": schemas.DeliverPrefix, "webhook-retry.5s": schemas.RetryPrefix,
+		"deliver.CRM": "", "webhook-retry.60s": "", schemas.TopicRawEvents: "", "payments": "",
+	} {
+		if got := schemas.PrefixOf(topic); got != want {
+			t.Errorf("PrefixOf(%q) = %q, want %q", topic, got, want)
+		}
+		family := topic
+		if want != "" {
+			family, _, _ = strings.Cut(topic, ".")
+		}
+		if got := schemas.FamilyOf(topic); got != family {
+			t.Errorf("FamilyOf(%q) = %q, want %q", topic, got, family)
+		}
+	}
+}

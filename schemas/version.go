@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 )
@@ -19,4 +20,16 @@ func (e *VersionError) Error() string {
 func IsLaterVersion(err error) bool {
 	_, later := errors.AsType[*VersionError](err)
 	return later
+}
+
+// CheckVersion refuses a JSON record of a later version ({"version":2,…}) before
+// anything in it is judged by the rules of this release. The error is a [*VersionError].
+func CheckVersion(record []byte) error {
+	var r struct {
+		Version int `json:"version"`
+	}
+	if json.Unmarshal(record, &r) == nil && r.Version > RecordVersion {
+		return &VersionError{Version: r.Version}
+	}
+	return nil
 }

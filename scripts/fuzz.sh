@@ -2,7 +2,7 @@
 # Runs every fuzz target of the packages for a time each; go test takes one
 # target of one package a run.
 #
-#   fuzz.sh 20s ./...
+#   fuzz.sh 20s work
 set -euo pipefail
 
 for_each=$1

@@ -9,8 +9,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/internal/kafka/groups"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 // old makes n events of sixteen kilobytes whose calls were taken so long ago, over two
@@ -72,23 +75,23 @@ func TestTheBacklogOfASlowDestination(t *testing.T) {
 			}
 		}
 		first := p.start(l.attempt, static("one")).ready()
-		time.Sleep(14 * time.Second) // after a look, and between two attempts
+		virtual.Sleep(14 * time.Second) // after a look, and between two attempts
 		if paused := first.metric("queue_bytes"); paused < 128<<10 || paused > n/2*(16<<10) {
 			t.Errorf("%v bytes are in memory; the test wants some of the events, not all", paused)
 		}
 		check(first, "while it is slow")
 		first.end()
 		second := p.start(l.attempt, static("one")).ready()
-		time.Sleep(2 * time.Second)
+		virtual.Sleep(2 * time.Second)
 		check(second, "after a restart")
-		time.Sleep(2 * time.Minute)
+		virtual.Sleep(2 * time.Minute)
 		if got := distinct(l.all()); got != n {
 			t.Fatalf("%d events were delivered, want %d", got, n)
 		}
 		if lag, age := second.metric("lag_records", "crm"), second.seconds("oldest_undelivered_seconds", "crm"); lag != 0 || age != 0 {
 			t.Errorf("at last the lag is %v and the oldest %v old, want none", lag, age)
 		}
-		lags, err := p.topics.Lag(t.Context(), Group, schemas.DeliverTopic("crm"))
+		lags, err := groups.Lags(t.Context(), p.topics.Client, Group, schemas.DeliverTopic("crm"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,17 +110,17 @@ func TestRetriesThatWaitAreSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 2, destination("crm"))
 		l := newLedger(time.Millisecond)
-		l.answer = func(_, _ string, attempt int) outcome {
+		l.answer = func(_, _ string, attempt int) outcome.Outcome {
 			if attempt == 1 {
 				return failed(schemas.ReasonStatus5xx)
 			}
-			return outcome{Verdict: delivered}
+			return outcome.Outcome{Verdict: outcome.Delivered}
 		}
 		r := p.start(l.attempt, func(cfg *Config, _ *Settings) { cfg.RetryDelays = []time.Duration{10 * time.Minute} }).ready()
 		const n = 50
 		p.route(old(n, time.Hour))
 		testkit.Until(t, func() bool { return r.metric("deliveries_total", "crm", "retried") == n }, "the first attempts to fail")
-		time.Sleep(5 * time.Minute)
+		virtual.Sleep(5 * time.Minute)
 		if got := r.metric("retries_waiting", "10m"); got != n {
 			t.Errorf("%v retries wait, want %d", got, n)
 		}
@@ -127,7 +130,7 @@ func TestRetriesThatWaitAreSeen(t *testing.T) {
 		if lag := r.metric("lag_records", "crm"); lag != 0 {
 			t.Errorf("the destination's own topic has a lag of %v", lag)
 		}
-		time.Sleep(10 * time.Minute)
+		virtual.Sleep(10 * time.Minute)
 		if got := r.metric("deliveries_total", "crm", "delivered"); got != n {
 			t.Errorf("%v retries were delivered, want %d", got, n)
 		}
@@ -151,13 +154,13 @@ func TestABacklogIsToldOnce(t *testing.T) {
 		l := newLedger(time.Hour) // nothing is finished meanwhile
 		config := func(cfg *Config, _ *Settings) { cfg.Timeout = time.Second }
 		first := p.start(l.attempt, config).ready()
-		time.Sleep(2 * time.Second)
+		virtual.Sleep(2 * time.Second)
 		if lag := first.metric("lag_records", "crm"); lag != n {
 			t.Errorf("alone it tells of %v events, want %d", lag, n)
 		}
 		second := p.start(l.attempt, config).ready()
 		testkit.Until(t, func() bool { return second.metric("lag_records", "crm") > 0 }, "the other to get a partition")
-		time.Sleep(12 * time.Second)
+		virtual.Sleep(12 * time.Second)
 		if a, b := first.metric("lag_records", "crm"), second.metric("lag_records", "crm"); a+b != n || a == 0 || b == 0 {
 			t.Errorf("together they tell of %v + %v events, want %d", a, b, n)
 		}

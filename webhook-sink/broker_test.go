@@ -6,8 +6,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 // TestOnAnyBroker is what virtual time can't show: that a real broker keeps what
@@ -20,11 +21,11 @@ func TestOnAnyBroker(t *testing.T) {
 	p := newPlant(t, testkit.Brokers(t), partitions, destination("crm"))
 	p.transact(spread(n, partitions))
 	l := newLedger(20 * time.Millisecond)
-	l.answer = func(_, messageID string, attempt int) outcome {
+	l.answer = func(_, messageID string, attempt int) outcome.Outcome {
 		if messageID[len(messageID)-1] == '5' && attempt == 1 {
 			return failed(schemas.ReasonStatus5xx)
 		}
-		return outcome{Verdict: delivered}
+		return outcome.Outcome{Verdict: outcome.Delivered}
 	}
 	brief := func(c *Config, _ *Settings) {
 		c.RetryDelays = []time.Duration{300 * time.Millisecond, time.Second}

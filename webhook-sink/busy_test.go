@@ -11,7 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 // busyBacklog is far more of one user than a destination may have in memory, and
@@ -58,13 +59,13 @@ func TestABusyUserWaitsOnTheBrokers(t *testing.T) {
 			t.Errorf("metrics tell of %v busy keys with %v events", keys, events)
 		}
 		for range 3 { // stopped in order, and begun again
-			time.Sleep(30 * time.Second)
+			virtual.Sleep(30 * time.Second)
 			r.end()
 			r = p.start(l.attempt, static("one"))
 		}
-		time.Sleep(2 * time.Minute) // a hundred seconds' worth is left
+		virtual.Sleep(2 * time.Minute) // a hundred seconds' worth is left
 		testkit.Until(t, func() bool { return len(l.all()) >= len(records) }, "all events to be delivered")
-		time.Sleep(2 * time.Second) // for the commit
+		virtual.Sleep(2 * time.Second) // for the commit
 		if keys, events := r.metric("busy_keys", "crm"), r.metric("busy_key_events", "crm"); keys != 0 || events != 0 {
 			t.Errorf("metrics tell of %v busy keys with %v events when all is delivered", keys, events)
 		}
@@ -92,13 +93,13 @@ func TestAKillLosesNothingOfABusyUser(t *testing.T) {
 			r := p.start(l.attempt, static("one"))
 			before := len(l.all())
 			testkit.Until(t, func() bool { return len(l.all()) > before+60 }, "some events to be delivered")
-			time.Sleep(time.Duration(kills) * 1511 * time.Millisecond)
+			virtual.Sleep(time.Duration(kills) * 1511 * time.Millisecond)
 			r.kill()
 		}
 		r := p.start(l.attempt, static("one"))
-		time.Sleep(100 * time.Second)
+		virtual.Sleep(100 * time.Second)
 		testkit.Until(t, func() bool { return distinct(l.all()) == len(records) }, "all events to be delivered")
-		time.Sleep(2 * time.Second) // for the commit
+		virtual.Sleep(2 * time.Second) // for the commit
 		r.end()
 		if got := p.committed(0); got != int64(len(records)) {
 			t.Errorf("committed is %d, want %d", got, len(records))
@@ -131,9 +132,9 @@ func TestRetentionThatTakesABusyUsersEventsIsToldOf(t *testing.T) {
 		r := p.start(l.attempt, static("one"), func(_ *Config, s *Settings) { s.Logger = logs.Logger() })
 		testkit.Until(t, func() bool { return r.metric("busy_keys", "crm") == 1 }, "the user to be set aside")
 		p.delete(900)
-		time.Sleep(time.Minute)
+		virtual.Sleep(time.Minute)
 		testkit.Until(t, func() bool { return slices.Contains(l.all(), fmt.Sprintf("busy-%04d", 999)) }, "the last of the user's events to be delivered")
-		time.Sleep(2 * time.Second)
+		virtual.Sleep(2 * time.Second)
 		r.end()
 		if logs.Count("events lost") != 1 || r.metric("busy_key_losses_total") != 1 {
 			t.Errorf("%v losses are counted, and the log says\n%s", r.metric("busy_key_losses_total"), logs.String())

@@ -11,6 +11,7 @@ import (
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
 )
 
 // maxPoll bounds the records of one poll: the dispatcher hears of a full queue
@@ -33,10 +34,10 @@ func (s *session) consume(ctx context.Context) error {
 }
 
 func (s *session) takeAll(fetches kgo.Fetches) {
-	for _, fetch := range fetches {
+	for _, fetch := range fetches { // a closure for EachTopic would cost as much as an event
 		for _, topic := range fetch.Topics {
-			for _, partition := range topic.Partitions {
-				s.take(topic, partition)
+			for _, fetched := range topic.Partitions {
+				s.take(topic, fetched)
 			}
 		}
 	}
@@ -58,7 +59,7 @@ func (s *session) take(topic kgo.FetchTopic, fetched kgo.FetchPartition) {
 		}
 		jobs = append(jobs, j)
 	}
-	at, last := dispatch.Place{Topic: topic.Topic, Num: fetched.Partition}, fetched.Records[len(fetched.Records)-1]
+	at, last := partition.Place{Topic: topic.Topic, Num: fetched.Partition}, fetched.Records[len(fetched.Records)-1]
 	s.dispatcher.Identify(at, topic.TopicID)
 	if len(jobs) > 0 {
 		s.dispatcher.Take(at, jobs)

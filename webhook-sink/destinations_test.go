@@ -8,8 +8,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 // TestANewDestinationIsServedWhileTheSinkRuns.
@@ -43,7 +45,7 @@ func TestASwitchedOffDestinationGetsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
 		l := newLedger(time.Millisecond)
-		l.answer = func(string, string, int) outcome { return failed(schemas.ReasonStatus5xx) }
+		l.answer = func(string, string, int) outcome.Outcome { return failed(schemas.ReasonStatus5xx) }
 		r := p.start(l.attempt).ready()
 		p.produce("crm", "user", "m1")
 		testkit.Until(t, func() bool { return r.metric("deliveries_total", "crm", "retried") == 1 }, "m1 to fail")
@@ -70,14 +72,14 @@ func TestARemovedDestination(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"), destination("other"))
 		l := newLedger(time.Millisecond)
-		l.answer = func(string, string, int) outcome { return failed(schemas.ReasonStatus5xx) }
+		l.answer = func(string, string, int) outcome.Outcome { return failed(schemas.ReasonStatus5xx) }
 		r := p.start(l.attempt).ready()
 		p.produce("crm", "user", "retried")
 		testkit.Until(t, func() bool { return r.metric("deliveries_total", "crm", "retried") == 1 }, "the event to fail")
 		p.live.Store(snapshot(destination("other")))
 		p.produce("crm", "user", "fresh")
 		p.deadLetters(1)
-		time.Sleep(time.Minute) // a destination that is not known may also be new
+		virtual.Sleep(time.Minute) // a destination that is not known may also be new
 		p.deadLetters(2)
 		r.end()
 		if got := r.metric("deliveries_total", "crm", "dead"); got != 2 {
@@ -107,7 +109,7 @@ func TestATopicThatIsNamedALittleLater(t *testing.T) {
 		p.produce("new", "user", "m1")
 		l := newLedger(time.Millisecond)
 		r := p.start(l.attempt).ready()
-		time.Sleep(leftoverGrace / 2)
+		virtual.Sleep(leftoverGrace / 2)
 		p.live.Store(snapshot(destination("new")))
 		testkit.Until(t, func() bool { return len(l.all()) == 1 }, "the event to be delivered")
 		r.end()
@@ -129,7 +131,7 @@ func TestARetryOfADestinationThatIsNotKnownYet(t *testing.T) {
 		h.Destination, h.Attempt, h.FirstAttempt, h.Due = "new", 1, time.Now(), time.Now().Add(5*time.Second)
 		kafka.SetHeaders(retried, &h)
 		p.write(retried)
-		time.Sleep(20 * time.Second)
+		virtual.Sleep(20 * time.Second)
 		p.live.Store(snapshot(destination("new")))
 		testkit.Until(t, func() bool { return len(l.all()) == 1 }, "the event to be delivered")
 		r.end()
@@ -177,18 +179,18 @@ func TestAChangedListOfDelaysStrandsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
 		l := newLedger(time.Millisecond)
-		l.answer = func(_, _ string, attempt int) outcome {
+		l.answer = func(_, _ string, attempt int) outcome.Outcome {
 			if attempt == 1 {
 				return failed(schemas.ReasonStatus5xx)
 			}
-			return outcome{Verdict: delivered}
+			return outcome.Outcome{Verdict: outcome.Delivered}
 		}
 		r := p.start(l.attempt, func(c *Config, _ *Settings) { c.RetryDelays = []time.Duration{7 * time.Minute} })
 		p.produce("crm", "user", "m1")
 		testkit.Until(t, func() bool { return r.metric("deliveries_total", "crm", "retried") == 1 }, "the event to fail")
 		r.end()
 		r = p.start(l.attempt).ready()
-		time.Sleep(9 * time.Minute)
+		virtual.Sleep(9 * time.Minute)
 		r.end()
 		l.once(t, []string{"m1"})
 	})

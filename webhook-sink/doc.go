@@ -10,38 +10,41 @@
 //
 // # Rooms
 //
-// The engine is in packages below this one, none of which knows a Kafka client but
-// group, producer and subscription; this package is what joins it to the brokers.
+// This package joins the engine to the brokers; its files are
 //
-//	dispatch        what waits, what is in flight, what starts next
-//	  lanes         the order of each key
-//	  offsets       how far a partition is finished
-//	  pace          how fast the backlog of a destination that is back may return
-//	  quota         how much one destination may have beside all others
+//	stage, sink, session  what is declared of the stage, it, and one membership in the group
+//	settings, client      what the process sets, and the clients made of it
+//	subscribe, rebalance  topics are consumed later, partitions come and go
+//	consume               the fetch loop
+//
+// The engine is in packages below. Each floor imports those under it alone, and only
+// group, ends, reread, subscription and work.Producer know a Kafka client:
+//
 //	group           watermarks to the broker and back, and how a rebalance waits
-//	producer        writes retries and dead letters
-//	subscription    which topics are consumed
-//	work            one record from its attempt to its end
-//	account         how each record ended, and what waits: series and log
-//	schedule        what becomes of an event: when and where it waits, when it is given up
+//	ends, reread    how far unread partitions reach; what is read a second time
+//	work            one record from its attempt to its end, and what is written
+//	metrics         how each record ended, and what waits: series and log
+//	lease           nothing starts that others may have been given
 //	attempt         one attempt at one destination: a POST to each of its endpoints
 //	  breaker       which endpoints are down
 //	  body          what is sent
-//	  post          one POST, its verdict, its signature
+//	  post          one POST, its outcome, its signature
 //	    http1       HTTP/1.1 on a socket
 //	    resolve     look-ups of names, bounded
 //	    guard       addresses that are refused
-//
-// # Files
-//
-//	sink, session         the stage, and one membership in the group
-//	config, settings      what an operator and the process may set
-//	subscribe             topics that are consumed later
-//	consume               the fetch loop
-//	rebalance, share      partitions come and go
-//	look                  how far partitions reach that are not fetched, and which stand still
-//	reread                what is read a second time, for keys that are set aside
-//	write                 retry records and dead letters
+//	    proxy       the way through an HTTP proxy
+//	dispatch        what waits, what is in flight, what starts next
+//	  queues        what waits for each destination, and whose turn it is
+//	    lanes       the order of each key
+//	    pace        how fast the backlog of a destination that is back may return
+//	    quota       how much one destination may have beside all others
+//	  parking       retries that are not due yet
+//	  partition     how far a partition is, and which of its keys are set aside
+//	    offsets     which of its records are finished
+//	schedule        what becomes of an event: when and where it waits, when it is given up
+//	subscription    which topics are consumed
+//	config          what an operator may set, and what holds where nothing is set
+//	outcome         the words for how an attempt, and a POST of it, ended
 //
 // # Readiness
 //
@@ -56,9 +59,8 @@
 // The dispatcher's mutex is the only one of the hot path. Under it the client is
 // called to pause and resume, and goroutines are started; nothing is waited for.
 // A commit holds its member's mutex while it waits for the broker, and takes the
-// dispatcher's inside. The gate's mutex is taken alone. Each breaker has one of its
-// own, taken alone, and only while its endpoint fails; so have the look-ups of names
-// and the lists of idle connections, and each seldom.Log.
+// dispatcher's inside. All others are taken alone: the gate's, each breaker's while its
+// endpoint fails, those of look-ups, idle connections and each logging.Sampler.
 //
 // # Non-obvious
 //
@@ -69,4 +71,7 @@
 //   - Topics are created and not waited for. To wait for a leader of each would have one
 //     broker that is away, or one topic that may not be created, stop the deliveries of
 //     all destinations (TestATopicWithoutALeader, TestATopicThatCannotBeCreated).
+//   - Retry records linger for five milliseconds: events of a destination that is down
+//     fail together, and a produce request for each costs the brokers as much as a
+//     delivery. No test holds this.
 package webhooksink

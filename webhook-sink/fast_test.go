@@ -9,7 +9,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/webhook-sink/internal/config"
 )
 
 func TestFetchWait(t *testing.T) {
@@ -40,7 +41,7 @@ func TestAReceiverThatAnswersAtOnceIsKeptBusy(t *testing.T) {
 		testkit.Until(t, func() bool { return len(l.all()) > 1000 }, "the first events to be delivered")
 		began, before := time.Now(), len(l.all())
 		testkit.Until(t, func() bool { return len(l.all()) == n }, "all events to be delivered")
-		took, ideal := time.Since(began), time.Duration((n-before)/testConfig().MaxInFlight)*service
+		took, ideal := time.Since(began), time.Duration((n-before)/config.Default().MaxInFlight)*service
 		if took > ideal*3/2 {
 			t.Errorf("it took %s, and %s without a pause", took, ideal)
 		}

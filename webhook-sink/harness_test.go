@@ -8,32 +8,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/caarlos0/env/v11"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/internal/kafka/policy"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
-	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/webhook-sink/internal/config"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
-
-// testConfig is what holds where nothing is set.
-func testConfig() Config {
-	cfg, err := env.ParseAsWithOptions[Config](env.Options{Environment: map[string]string{}})
-	if err != nil {
-		panic(err)
-	}
-	return cfg
-}
 
 // plant is a broker, a workspace and the sinks that a test runs on them.
 type plant struct {
 	t       testing.TB
 	cluster *testkit.Cluster
 	client  *kgo.Client // the test's own, which produces what the router would
-	topics  *kafka.Topics
+	topics  *topics.Admin
 	live    *workspace.Live
 
 	// commitEvery is slower than the product's. A commit that meets a rebalance
@@ -49,7 +42,7 @@ func newPlant(tb testing.TB, cluster *testkit.Cluster, partitions int, destinati
 		t:       tb,
 		cluster: cluster,
 		client:  client,
-		topics:  kafka.NewTopics(client, kafka.TopicConfig{Partitions: partitions, DeliverPartitions: partitions, Replication: 1, RawRetention: time.Hour, Embedded: true}),
+		topics:  topics.New(client, policy.Config{Partitions: partitions, DeliverPartitions: partitions, Replication: 1, RawRetention: time.Hour, Embedded: true}),
 		live:    workspace.NewLive(snapshot(destinations...)),
 
 		commitEvery: time.Second,
@@ -108,27 +101,17 @@ func event(id, key, messageID string, partition int32) *kgo.Record {
 
 // running is one sink that runs.
 type running struct {
-	t      testing.TB
-	sink   *Sink
-	stop   context.CancelFunc
-	result chan error
-	wire   *wire
-	books  *prometheus.Registry
+	t        testing.TB
+	sink     *Sink
+	stop     context.CancelFunc
+	result   chan error
+	wire     *wire
+	registry *prometheus.Registry
 }
 
 // attemptFunc stands for a receiver. messageID is the key by which tests know
 // events.
-type attemptFunc func(ctx context.Context, dest *workspace.Destination, messageID string) outcome
-
-// The words of package attempt, short for tests in which attempt is a number.
-type outcome = attempt.Outcome
-
-const (
-	delivered = attempt.Delivered
-	retry     = attempt.Retry
-	dead      = attempt.Dead
-	abandoned = attempt.Abandoned
-)
+type attemptFunc func(ctx context.Context, dest *workspace.Destination, messageID string) outcome.Outcome
 
 // option changes a sink before it runs.
 type option func(*Config, *Settings)
@@ -136,12 +119,12 @@ type option func(*Config, *Settings)
 // start runs a sink whose attempts are made by receiver; nil leaves the real one.
 func (p *plant) start(receiver attemptFunc, options ...option) *running {
 	p.t.Helper()
-	cfg := testConfig()
+	cfg := config.Default()
 	cable := newWire(p.client)
-	books := prometheus.NewRegistry()
+	registry := prometheus.NewRegistry()
 	set := Settings{
 		Logger:     slog.New(slog.NewTextHandler(p.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
-		Registerer: books,
+		Registerer: registry,
 		Workspace:  p.live,
 		Kafka:      append(p.cluster.Options(), kgo.Dialer(cable.dial)),
 		Topics:     p.topics,
@@ -155,7 +138,7 @@ func (p *plant) start(receiver attemptFunc, options ...option) *running {
 	}
 	sink.commitEvery = p.commitEvery
 	if receiver != nil {
-		sink.attempt = func(ctx context.Context, dest *workspace.Destination, _ []uint64, event []byte, _ bool) outcome {
+		sink.attempt = func(ctx context.Context, dest *workspace.Destination, _ []uint64, event []byte, _ bool) outcome.Outcome {
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
 			defer cable.onCut(cancel)()
@@ -163,7 +146,7 @@ func (p *plant) start(receiver attemptFunc, options ...option) *running {
 		}
 	}
 	ctx, stop := context.WithCancel(p.t.Context())
-	r := &running{t: p.t, sink: sink, stop: stop, result: make(chan error, 1), wire: cable, books: books}
+	r := &running{t: p.t, sink: sink, stop: stop, result: make(chan error, 1), wire: cable, registry: registry}
 	go func() {
 		r.result <- sink.Run(ctx)
 		close(r.result)
@@ -203,7 +186,7 @@ func (r *running) kill() {
 // metric returns the value of one series, 0 when there is none.
 func (r *running) metric(name string, labels ...string) float64 {
 	r.t.Helper()
-	return testkit.Series(r.t, r.books, "anabranch_webhook_sink_"+name, labels...)
+	return testkit.Series(r.t, r.registry, "anabranch_webhook_sink_"+name, labels...)
 }
 
 func messageIDOf(tb testing.TB, event []byte) string {

@@ -5,7 +5,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
+	"github.com/anabranch/anabranch/webhook-sink/internal/group"
 )
 
 // TestWhoTakesOverAfterAStop: a sink that does not return hands its partitions over
@@ -18,7 +20,7 @@ func TestWhoTakesOverAfterAStop(t *testing.T) {
 		soonest, latest time.Duration
 	}{
 		"one that does not return": {false, 0, 3 * time.Second},
-		"one that returns":         {true, sessionTimeout - 2*heartbeatInterval, sessionTimeout + 5*time.Second},
+		"one that returns":         {true, group.SessionTimeout - 2*group.HeartbeatInterval, group.SessionTimeout + 5*time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -29,7 +31,7 @@ func TestWhoTakesOverAfterAStop(t *testing.T) {
 				returns := func(_ *Config, set *Settings) { set.Returns = c.returns }
 				leaver := p.start(l.attempt, static("leaver"), returns).ready()
 				rest := p.start(l.attempt, static("rest"), returns).ready()
-				time.Sleep(30 * time.Second) // each has its partitions
+				virtual.Sleep(30 * time.Second) // each has its partitions
 				leaver.end()
 				began := time.Now()
 				p.write(spread(n, partitions)...)

@@ -7,16 +7,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
-	"github.com/anabranch/anabranch/webhook-sink/internal/work"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 // ledger is a receiver that keeps books. Its answers are the test's.
 type ledger struct {
 	service time.Duration // an attempt takes
 	// answer decides the outcome of an attempt; nil is delivered.
-	answer func(destination, messageID string, attempt int) outcome
+	answer func(destination, messageID string, attempt int) outcome.Outcome
 
 	mu        sync.Mutex
 	attempts  map[string]int // by message id
@@ -33,17 +34,17 @@ func newLedger(service time.Duration) *ledger {
 	}
 }
 
-func (l *ledger) attempt(ctx context.Context, dest *workspace.Destination, messageID string) outcome {
+func (l *ledger) attempt(ctx context.Context, dest *workspace.Destination, messageID string) outcome.Outcome {
 	attempt := l.arrive(dest.ID, messageID)
 	defer l.leave(dest.ID)
-	o := outcome{Verdict: delivered}
+	o := outcome.Outcome{Verdict: outcome.Delivered}
 	if l.answer != nil {
 		o = l.answer(dest.ID, messageID, attempt)
 	}
-	if !work.Rest(ctx, l.service) {
-		return outcome{Verdict: abandoned}
+	if !waiting.Sleep(ctx, l.service) {
+		return outcome.Outcome{Verdict: outcome.Abandoned}
 	}
-	if o.Verdict == delivered {
+	if o.Verdict == outcome.Delivered {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.delivered = append(l.delivered, messageID)
@@ -96,6 +97,6 @@ func (l *ledger) once(t *testing.T, want []string) {
 }
 
 // failed is an outcome to be repeated.
-func failed(reason schemas.Reason) outcome {
-	return outcome{Verdict: retry, Reason: reason, Detail: string(reason), Endpoints: []uint64{1}}
+func failed(reason schemas.Reason) outcome.Outcome {
+	return outcome.Outcome{Verdict: outcome.Retry, Reason: reason, Detail: string(reason), Endpoints: []uint64{1}}
 }

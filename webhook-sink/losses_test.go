@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/internal/kafka"
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/webhook-sink/internal/config"
 )
 
 // TestWhatRetentionDeletedIsTold: a sink that was away for longer than the topics
@@ -16,7 +17,7 @@ import (
 func TestWhatRetentionDeletedIsTold(t *testing.T) {
 	t.Parallel()
 	p := newPlant(t, testkit.Brokers(t), 1, destination("crm"))
-	retries := schemas.RetryTopic(testConfig().RetryDelays[0])
+	retries := schemas.RetryTopic(config.Default().RetryDelays[0])
 	p.ensure(retries)
 	p.produce("crm", "k", ids("e", 10)...)
 	for _, id := range ids("r", 10) {

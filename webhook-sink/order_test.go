@@ -10,9 +10,12 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
+	"github.com/anabranch/anabranch/webhook-sink/internal/config"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 // TestOrderOfEachKeyAndParallelKeys: events of one user leave in order, one at a
@@ -46,7 +49,7 @@ func TestOrderOfEachKeyAndParallelKeys(t *testing.T) {
 			}
 			last[user] = id
 		}
-		if limit := testConfig().MaxInFlight; l.peak["crm"] != limit {
+		if limit := config.Default().MaxInFlight; l.peak["crm"] != limit {
 			t.Errorf("%d attempts in flight at most, expected %d", l.peak["crm"], limit)
 		}
 		if got := r.metric("deliveries_total", "crm", "delivered"); got != float64(len(want)) {
@@ -77,9 +80,9 @@ func TestADestinationThatHangsHoldsBackNoOther(t *testing.T) {
 			p.write(records...)
 		}
 		slow := newLedger(5 * time.Second)
-		slow.answer = func(string, string, int) outcome { return failed(schemas.ReasonTimeout) }
+		slow.answer = func(string, string, int) outcome.Outcome { return failed(schemas.ReasonTimeout) }
 		quick := newLedger(10 * time.Millisecond)
-		receivers := func(ctx context.Context, dest *workspace.Destination, messageID string) outcome {
+		receivers := func(ctx context.Context, dest *workspace.Destination, messageID string) outcome.Outcome {
 			if dest.ID == "well" {
 				return quick.attempt(ctx, dest, messageID)
 			}
@@ -87,13 +90,13 @@ func TestADestinationThatHangsHoldsBackNoOther(t *testing.T) {
 		}
 		r := p.start(receivers, func(c *Config, _ *Settings) { c.MaxInFlightTotal = 256 }).ready()
 		testkit.Until(t, func() bool { return slow.inFlight("hung-0") > 0 && slow.inFlight("hung-39") > 0 }, "attempts to hang")
-		time.Sleep(20 * time.Second)
+		virtual.Sleep(20 * time.Second)
 		sent := make(map[string]time.Time)
 		for n := range 100 {
 			id := fmt.Sprintf("fresh-%03d", n)
 			sent[id] = time.Now()
 			p.produce("well", id, id)
-			time.Sleep(20 * time.Millisecond)
+			virtual.Sleep(20 * time.Millisecond)
 		}
 		testkit.Until(t, func() bool { return len(quick.all()) == len(sent) }, "fresh events to be delivered")
 		for id, at := range sent {

@@ -32,7 +32,6 @@ func (s *session) begin(ctx context.Context, all map[string]map[int32]kgo.Offset
 	if err != nil {
 		return nil, err
 	}
-	s.resume(all)
 	s.losses.Begin(all) // keys set aside have a look of their own at what was deleted
 	return all, nil
 }

@@ -11,9 +11,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
-	"github.com/anabranch/anabranch/webhook-sink/internal/usual"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
+	"github.com/anabranch/anabranch/webhook-sink/internal/config"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 // members waits until the group is stable with n members that have partitions.
@@ -45,31 +47,31 @@ func TestMembersComeAndGo(t *testing.T) {
 		const n, partitions = 3000, 6
 		p := newPlant(t, testkit.Virtual(t), partitions, destination("crm"))
 		l := newLedger(150 * time.Millisecond)
-		l.answer = func(_, messageID string, attempt int) outcome {
+		l.answer = func(_, messageID string, attempt int) outcome.Outcome {
 			if messageID[len(messageID)-1] == '3' && attempt == 1 {
 				return failed(schemas.ReasonStatus5xx)
 			}
-			return outcome{Verdict: delivered}
+			return outcome.Outcome{Verdict: outcome.Delivered}
 		}
 		produced := make(chan struct{})
 		go func() {
 			defer close(produced)
 			for _, r := range spread(n, partitions) {
 				p.write(r)
-				time.Sleep(10 * time.Millisecond)
+				virtual.Sleep(10 * time.Millisecond)
 			}
 		}()
 		first := p.start(l.attempt).ready()
 		p.members(1)
 		second := p.start(l.attempt)
 		p.members(2)
-		time.Sleep(3 * time.Second)
+		virtual.Sleep(3 * time.Second)
 		third := p.start(l.attempt)
 		p.members(3)
-		time.Sleep(3 * time.Second)
+		virtual.Sleep(3 * time.Second)
 		first.end()
 		p.members(2)
-		time.Sleep(3 * time.Second)
+		virtual.Sleep(3 * time.Second)
 		third.end()
 		p.members(1)
 		<-produced
@@ -97,7 +99,7 @@ func TestALateCompletionDoesNotCommitAPartitionOfAnother(t *testing.T) {
 		second := p.start(again.attempt)
 		p.members(2)
 		testkit.Until(t, func() bool { return again.inFlight("crm") == 1 }, "the new owner to attempt what was never finished")
-		time.Sleep(2 * time.Minute) // the first member's attempts end
+		virtual.Sleep(2 * time.Minute) // the first member's attempts end
 		if got := distinct(stuck.all()); got != partitions {
 			t.Fatalf("%d late attempts ended, expected %d", got, partitions)
 		}
@@ -128,7 +130,7 @@ func TestALostSessionLosesNothing(t *testing.T) {
 			}
 		}
 		testkit.Until(t, func() bool { return distinct(l.all()) == n }, "all events to be delivered")
-		time.Sleep(2 * time.Second)
+		virtual.Sleep(2 * time.Second)
 		for partition := range int32(2) {
 			if got := p.committed(partition); got != n/2 {
 				t.Errorf("committed of partition %d is %d, expected %d", partition, got, n/2)
@@ -191,16 +193,16 @@ func TestACommitDoesNotWaitForAJoin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 50
 		p := newPlant(t, testkit.Virtual(t), 2, destination("crm"))
-		p.commitEvery = usual.CommitEvery
+		p.commitEvery = config.CommitEvery
 		l := newLedger(10 * time.Millisecond)
 		first := p.start(l.attempt, static("first")).ready()
 		second := p.start(l.attempt, static("second")).ready()
 		p.members(2)
 		first.kill()
 		third := p.start(l.attempt, static("third"))
-		time.Sleep(2 * time.Second)
+		virtual.Sleep(2 * time.Second)
 		p.write(spread(2*n, 2)...)
-		time.Sleep(time.Second)
+		virtual.Sleep(time.Second)
 		if g := p.cluster.Fake.GroupInfo(Group); g.State != "PreparingRebalance" {
 			t.Fatalf("the group is %s, expected it to wait for the first member", g.State)
 		}

@@ -11,11 +11,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
-	"github.com/anabranch/anabranch/webhook-sink/internal/usual"
-	"github.com/anabranch/anabranch/webhook-sink/internal/work"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
+	"github.com/anabranch/anabranch/webhook-sink/internal/config"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 // static makes the sink a static member, so that its successor need not wait for
@@ -51,22 +53,22 @@ func TestAKillLosesNothing(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 3, destination("crm"))
 		p.write(spread(n, 3)...)
 		l := newLedger(20 * time.Millisecond)
-		l.answer = func(_, messageID string, attempt int) outcome {
+		l.answer = func(_, messageID string, attempt int) outcome.Outcome {
 			if messageID[len(messageID)-1] == '7' && attempt == 1 {
 				return failed(schemas.ReasonStatus5xx)
 			}
-			return outcome{Verdict: delivered}
+			return outcome.Outcome{Verdict: outcome.Delivered}
 		}
 		for kills := range 5 {
 			r := p.start(l.attempt, static("one"))
 			before := len(l.all())
 			testkit.Until(t, func() bool { return len(l.all()) >= before+n/8 }, "some events to be delivered")
-			time.Sleep(time.Duration(kills) * 111 * time.Millisecond)
+			virtual.Sleep(time.Duration(kills) * 111 * time.Millisecond)
 			r.kill()
 		}
 		r := p.start(l.attempt, static("one"))
 		testkit.Until(t, func() bool { return distinct(l.all()) == n }, "all events to be delivered")
-		time.Sleep(2 * time.Second) // for the commit
+		virtual.Sleep(2 * time.Second) // for the commit
 		r.end()
 		for partition := range int32(3) {
 			if got := p.committed(partition); got != n/3 {
@@ -111,15 +113,15 @@ func TestACleanStopRepeatsNothing(t *testing.T) {
 				p := newPlant(t, testkit.Virtual(t), 3, destination("crm"))
 				p.write(spread(n, 3)...)
 				l := newLedger(300 * time.Millisecond)
-				l.answer = func(_, messageID string, attempt int) outcome {
+				l.answer = func(_, messageID string, attempt int) outcome.Outcome {
 					if messageID[len(messageID)-1] == '3' && attempt == 1 {
 						return failed(schemas.ReasonStatus5xx)
 					}
-					return outcome{Verdict: delivered}
+					return outcome.Outcome{Verdict: outcome.Delivered}
 				}
 				for distinct(l.all()) < n {
 					r := p.start(l.attempt, static(member)).ready()
-					time.Sleep(2 * time.Second)
+					virtual.Sleep(2 * time.Second)
 					began := time.Now()
 					r.end()
 					if took := time.Since(began); took > time.Second {
@@ -142,7 +144,7 @@ func TestAStopCutsWhatOutlastsItsTime(t *testing.T) {
 		p.produce("crm", "b", "quick")
 		l := newLedger(0)
 		stuck := newLedger(time.Hour)
-		r := p.start(func(ctx context.Context, dest *workspace.Destination, messageID string) outcome {
+		r := p.start(func(ctx context.Context, dest *workspace.Destination, messageID string) outcome.Outcome {
 			if messageID == "hangs" {
 				return stuck.attempt(ctx, dest, messageID)
 			}
@@ -203,23 +205,23 @@ func TestAKillRepeatsTheLastMomentAtMost(t *testing.T) {
 		const n = 190
 		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
 		l := newLedger(10 * time.Millisecond)
-		receiver := func(ctx context.Context, dest *workspace.Destination, messageID string) outcome {
+		receiver := func(ctx context.Context, dest *workspace.Destination, messageID string) outcome.Outcome {
 			if messageID == "hangs" {
-				work.Rest(ctx, time.Hour)
-				return outcome{Verdict: abandoned}
+				waiting.Sleep(ctx, time.Hour)
+				return outcome.Outcome{Verdict: outcome.Abandoned}
 			}
 			return l.attempt(ctx, dest, messageID)
 		}
 		p.produce("crm", "h", "hangs")
-		p.commitEvery = usual.CommitEvery // no rebalance comes near
+		p.commitEvery = config.CommitEvery // no rebalance comes near
 		r := p.start(receiver, static("one")).ready()
 		for _, record := range spread(n, 1) {
 			p.write(record)
-			time.Sleep(10 * time.Millisecond) // a hundred a second
+			virtual.Sleep(10 * time.Millisecond) // a hundred a second
 		}
 		r.kill()
 		r = p.start(receiver, static("one")).ready()
-		time.Sleep(10 * time.Second)
+		virtual.Sleep(10 * time.Second)
 		r.kill()
 		if again := len(l.all()) - distinct(l.all()); distinct(l.all()) != n || again < 1 || again > 10 {
 			t.Errorf("%d events delivered, %d of them again; expected %d, and those of the last 60 ms or so again", distinct(l.all()), again, n)
@@ -234,9 +236,9 @@ func TestUnreadableProgressIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
 		l := newLedger(10 * time.Millisecond)
-		receiver := func(ctx context.Context, dest *workspace.Destination, messageID string) outcome {
-			if messageID == "hangs" && !work.Rest(ctx, time.Hour) {
-				return outcome{Verdict: abandoned}
+		receiver := func(ctx context.Context, dest *workspace.Destination, messageID string) outcome.Outcome {
+			if messageID == "hangs" && !waiting.Sleep(ctx, time.Hour) {
+				return outcome.Outcome{Verdict: outcome.Abandoned}
 			}
 			return l.attempt(ctx, dest, messageID)
 		}

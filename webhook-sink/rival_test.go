@@ -11,7 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 // fence has the group answer requests of a kind as if somebody else had the sink's
@@ -35,7 +36,7 @@ func TestAFencedSinkJoinsAgain(t *testing.T) {
 				p.fence(c.key, c.times)
 				l := newLedger(time.Millisecond)
 				r := p.start(l.attempt, static("one"))
-				time.Sleep(time.Minute)
+				virtual.Sleep(time.Minute)
 				p.produce("crm", "k", "m1")
 				testkit.Until(t, func() bool { return len(l.all()) == 1 }, "the event to be delivered")
 				r.end()

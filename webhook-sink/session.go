@@ -9,14 +9,16 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/anabranch/anabranch/internal/telemetry/seldom"
-	"github.com/anabranch/anabranch/webhook-sink/internal/account"
+	"github.com/anabranch/anabranch/webhook-sink/internal/config"
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
+	"github.com/anabranch/anabranch/webhook-sink/internal/ends"
 	"github.com/anabranch/anabranch/webhook-sink/internal/group"
-	"github.com/anabranch/anabranch/webhook-sink/internal/producer"
+	"github.com/anabranch/anabranch/webhook-sink/internal/lease"
+	"github.com/anabranch/anabranch/webhook-sink/internal/metrics"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
+	"github.com/anabranch/anabranch/webhook-sink/internal/reread"
 	"github.com/anabranch/anabranch/webhook-sink/internal/subscription"
-	"github.com/anabranch/anabranch/webhook-sink/internal/usual"
 	"github.com/anabranch/anabranch/webhook-sink/internal/work"
 )
 
@@ -26,15 +28,12 @@ type session struct {
 	*Sink
 
 	client     *kgo.Client
-	producer   *producer.Producer
+	producer   *work.Producer
 	dispatcher *dispatch.Dispatcher
 	member     *group.Member
 	gate       group.Gate
-	lease      *group.Lease
+	lease      *lease.Lease
 	sub        *subscription.Subscription
-
-	rereading      chan struct{} // has an item for each part that is being read once more
-	rereadFailures seldom.Log
 
 	reassigned chan struct{} // partitions have come or gone since it was last received
 	giveUp     context.CancelCauseFunc
@@ -48,12 +47,12 @@ type session struct {
 }
 
 func newSession(ctx context.Context, sink *Sink, sub *subscription.Subscription) (*session, error) {
-	s := &session{Sink: sink, sub: sub, reassigned: make(chan struct{}, 1), rereading: make(chan struct{}, rereads)}
+	s := &session{Sink: sink, sub: sub, reassigned: make(chan struct{}, 1)}
 	working, cut := context.WithCancel(context.WithoutCancel(ctx))
 	s.cut = cut
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	s.end = end
-	s.lease = group.NewLease(sessionTimeout, func(ctx context.Context) error { return s.member.Heartbeat(ctx) }, s.log)
+	s.lease = lease.New(group.SessionTimeout, func(ctx context.Context) error { return s.member.Heartbeat(ctx) }, s.log)
 	client, err := kgo.NewClient(append(s.options(), kgo.WithContext(life), kgo.WithHooks(s.lease))...)
 	if err != nil {
 		cut()
@@ -68,53 +67,45 @@ func newSession(ctx context.Context, sink *Sink, sub *subscription.Subscription)
 		return nil, err
 	}
 	worker := s.newWorker()
+	again := reread.New(reread.Options{
+		Client: s.set.Topics.Client, Lost: s.metrics.AsideLost, Logger: s.log,
+		Bring: func(r *dispatch.Reread, records []*kgo.Record, next int64) *dispatch.Reread {
+			return s.dispatcher.Bring(r, records, next)
+		},
+	})
 	s.dispatcher = dispatch.New(dispatch.Options{
-		Limits:    quota.Limits{Each: s.cfg.MaxInFlight, Total: s.cfg.MaxInFlightTotal, First: usual.FirstInFlight},
+		Limits:    quota.Limits{Each: s.cfg.MaxInFlight, Total: s.cfg.MaxInFlightTotal, First: config.FirstInFlight},
 		Shortest:  s.cfg.RetryDelays[0],
 		FetchWait: fetchWait(len(sub.Topics())),
 		Flow:      flowOf(client),
-		Gauges:    s.account.Gauges(),
+		Gauges:    s.metrics.Gauges(),
 		Start:     func(j *dispatch.Job) { s.workers.Go(func() { worker.Work(working, j) }) },
-		Reread:    func(r *dispatch.Reread) { s.workers.Go(func() { s.reread(working, r) }) },
+		Reread:    func(r *dispatch.Reread) { s.workers.Go(func() { again.Read(working, r) }) },
 	})
-	worker.Done = s.dispatcher.Done
-	s.member = &group.Member{
+	s.member = group.New(group.Options{
 		Client: client, Group: Group, InstanceID: s.set.InstanceID, Returns: s.set.Returns,
 		Dispatcher: s.dispatcher, Every: s.commitEvery, Ends: s.set.Topics.Ends,
-		Count: s.account.Committed, Gone: s.gone, Memory: &s.memory, Logger: s.log,
-	}
-	s.account.Watch(account.Views{Backlogs: s.dispatcher.Backlogs, Breakers: s.breakers, Stands: s.stands.Longest})
+		Count: s.metrics.Committed, Gone: s.gone, Memory: &s.memory, Logger: s.log,
+	})
+	s.metrics.Watch(metrics.Views{Progress: s.dispatcher.Progress, Breakers: s.attempter.Breakers, Standstill: s.standstills.Longest})
 	return s, nil
 }
 
-// newWorker returns the worker of a session, which wants only its Done.
 func (s *session) newWorker() *work.Worker {
-	return &work.Worker{
-		Schedule:    s.schedule,
-		Workspace:   s.set.Workspace.Load,
-		Hold:        s.hold,
+	return work.New(work.Options{
+		Schedule:  s.schedule,
+		Workspace: s.set.Workspace.Load,
+		Hold: func(ctx context.Context, j *dispatch.Job) bool { // lets a job start while the partitions are known to be ours
+			return s.lease.Hold(ctx, func() bool { return s.dispatcher.Wants(j) })
+		},
 		Attempt:     s.attempt,
 		Write:       s.producer.Write,
-		Account:     s.account.Ended,
-		WriteFailed: s.account.WriteFailed,
+		Account:     s.metrics.Ended,
+		WriteFailed: s.metrics.WriteFailed,
 		Logger:      s.log,
 		Trace:       s.set.Trace,
-	}
-}
-
-// hold lets a job start while the partitions are known to be ours.
-func (s *session) hold(ctx context.Context, j *dispatch.Job) bool {
-	return s.lease.Hold(ctx, func() bool { return s.dispatcher.Wants(j) })
-}
-
-func flowOf(client *kgo.Client) dispatch.Flow {
-	only := func(at dispatch.Place) map[string][]int32 { return map[string][]int32{at.Topic: {at.Num}} }
-	return dispatch.Flow{
-		PauseTopic:      func(topic string) { client.PauseFetchTopics(topic) },
-		ResumeTopic:     func(topic string) { client.ResumeFetchTopics(topic) },
-		PausePartition:  func(at dispatch.Place) { client.PauseFetchPartitions(only(at)) },
-		ResumePartition: func(at dispatch.Place) { client.ResumeFetchPartitions(only(at)) },
-	}
+		Done:        func(j *dispatch.Job, o outcome.Outcome) *dispatch.Job { return s.dispatcher.Done(j, o) },
+	})
 }
 
 // run consumes until ctx ends or fetching fails for good, then stops in order.
@@ -125,10 +116,11 @@ func (s *session) run(ctx context.Context, changed <-chan struct{}) error {
 	running, giveUp := context.WithCancelCause(ctx)
 	s.giveUp = giveUp
 	s.client.AddConsumeTopics(s.sub.Topics()...)
+	look := ends.New(ends.Options{Topics: s.set.Topics, Group: Group, Dispatcher: s.dispatcher, Standstills: &s.standstills, Logger: s.log})
 	var own sync.WaitGroup
 	own.Go(func() { s.follow(running, changed) })
 	own.Go(func() { s.member.CommitLoop(running) })
-	own.Go(func() { s.look(running) })
+	own.Go(func() { look.Run(running) })
 	err := s.consume(running)
 	if err == nil && ctx.Err() == nil {
 		err = context.Cause(running)
@@ -143,9 +135,8 @@ func (s *session) gone(topic string, err error) {
 	s.giveUp(fmt.Errorf("commit offsets of %s: %w", topic, err))
 }
 
-// leaveTime bounds the last commit, and then the farewell to the group: with grace
-// and the longest timeout they make the seven and a half seconds that a clean stop
-// may take.
+// leaveTime bounds the last commit, and then the farewell to the group: with grace and
+// the longest timeout, a clean stop takes seven and a half seconds at most.
 const leaveTime = 700 * time.Millisecond
 
 // stop ends the session. Attempts in flight may end in peace; those that outlast
@@ -165,11 +156,10 @@ func (s *session) stop(ctx context.Context, own *sync.WaitGroup) {
 	s.member.Leave(ctx, leaveTime)
 	s.end() // or Close would wait for a join
 	s.client.Close()
-	s.account.Watch(account.Views{Breakers: s.breakers})
+	s.metrics.Watch(metrics.Views{Breakers: s.attempter.Breakers})
 }
 
-// within waits for all channels to be closed and reports whether that was within
-// d.
+// within waits, and reports whether all channels were closed within d.
 func within(d time.Duration, all ...<-chan struct{}) bool {
 	deadline := time.NewTimer(d)
 	defer deadline.Stop()

@@ -5,17 +5,22 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"slices"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/telemetry/trace"
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/config"
+	"github.com/anabranch/anabranch/webhook-sink/internal/guard"
+	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
 )
+
+// Config is what an operator may set.
+type Config = config.Config
 
 // Settings are what the process gives the sink.
 type Settings struct {
@@ -33,7 +38,7 @@ type Settings struct {
 	Kafka []kgo.Opt
 	// Topics lists the destinations' topics and creates those that the sink
 	// needs. It speaks through a client that outlives the sink.
-	Topics *kafka.Topics
+	Topics *topics.Admin
 	// InstanceID makes the sink a static member of its consumer group: its place is
 	// kept while it is gone, for its session's eight seconds, and if it is back
 	// within them nobody else has to notice. It is one sink's alone among
@@ -52,72 +57,31 @@ type Settings struct {
 }
 
 // Group is the sink's consumer group.
-const Group = "anabranch-webhook-sink"
+const Group = schemas.OwnPrefix + "webhook-sink"
 
-const (
-	// A killed sink's partitions rest for sessionTimeout, unless it comes back
-	// before as the same static member. rebalanceTimeout must outlast a
-	// revocation, which waits for attempts in flight.
-	sessionTimeout    = 8 * time.Second
-	rebalanceTimeout  = 15 * time.Second
-	heartbeatInterval = time.Second
-
-	// A fetch for which there is nothing yet waits, and a topic that is resumed
-	// meanwhile waits with it: shortFetchWait keeps a receiver that answers at once
-	// busy, whose queue lasts for 100 ms. Each look costs the brokers some microseconds
-	// per partition, so with many topics it is made less often; see fetchWait. At the
-	// library's 5 s one destination fell from 5,700 events a second to 964.
-	shortFetchWait, longFetchWait = 50 * time.Millisecond, 250 * time.Millisecond
-	fetchWaitPerTopic             = 2 * time.Millisecond
-
-	// What a fetch returns counts compressed bytes, and all of it is in memory
-	// beside the copies that the queues hold: small portions.
-	fetchMaxBytes          = 4 << 20
-	fetchMaxPartitionBytes = 128 << 10
-
-	// Events of a destination that is down fail together, and a produce request for
-	// each would cost the sink and the brokers as much as a delivery: records wait
-	// for company. What is written is a retry that is seconds away, or a dead letter.
-	producerLinger = 5 * time.Millisecond
-)
-
-// fetchWait is how long a fetch of so many topics may wait. At rest with one
-// destination, 50 ms instead of 250 take 0.7 % of a core instead of 0.1 and as much of
-// the broker's; with hundreds they would take many times that, and there each
-// destination's queue is too small to last any longer.
-func fetchWait(topics int) time.Duration {
-	return min(max(time.Duration(topics)*fetchWaitPerTopic, shortFetchWait), longFetchWait)
+// ClosedNetworks returns the networks that are not public: those of IPv4, the one of
+// IPv6 that all public addresses are in, and those in it that are not. A firewall on
+// the way out of the sink closes the same.
+func ClosedNetworks() (ipv4 []netip.Prefix, public6 netip.Prefix, ipv6 []netip.Prefix) {
+	return guard.Closed()
 }
 
-// options are those of the client that consumes.
-func (s *session) options() []kgo.Opt {
-	opts := append(slices.Clone(s.set.Kafka),
-		kgo.ConsumerGroup(Group),
-		// Cooperative-sticky and no other: range would give all topics of one
-		// partition to one member, and a second protocol doubles the group's
-		// metadata, which has to fit into one record of the broker.
-		kgo.Balancers(kgo.CooperativeStickyBalancer()),
-		kgo.SessionTimeout(sessionTimeout),
-		kgo.RebalanceTimeout(rebalanceTimeout),
-		kgo.HeartbeatInterval(heartbeatInterval),
-		kgo.DisableAutoCommit(),
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		// The markers of the router's transactions come with the records: only so is it
-		// known that nothing but a marker is left of a partition.
-		kgo.KeepControlRecords(),
-		// The library's reset goes back one minute; what lies before would be lost.
-		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.FetchMaxWait(fetchWait(len(s.sub.Topics()))),
-		kgo.FetchMaxBytes(fetchMaxBytes),
-		kgo.FetchMaxPartitionBytes(fetchMaxPartitionBytes),
-		kgo.OnPartitionsAssigned(s.assigned),
-		kgo.OnPartitionsRevoked(s.revoked),
-		kgo.OnPartitionsLost(s.lost),
-		kgo.AdjustFetchOffsetsFn(s.begin),
-	)
-	if s.set.InstanceID != "" {
-		opts = append(opts, kgo.InstanceID(s.set.InstanceID))
+// Finished returns which records of a partition are done with beyond the offset
+// that the group committed for it, by what the commit says in its metadata: for
+// those who look on, and would otherwise count what has overtaken an unfinished
+// record. Metadata that is not the sink's says nothing.
+func Finished(committed int64, metadata string) func(*kgo.Record) bool {
+	done := offsets.Decode(committed, metadata)
+	return func(r *kgo.Record) bool { return done.ContainsKey(r.Key, r.Offset, r.LeaderEpoch) }
+}
+
+// BusyKeys is how many keys of a partition are set aside, by the metadata of the
+// group's commit: each has more events than its receiver accepts one at a time. events
+// is about how many of them wait.
+func BusyKeys(committed int64, metadata string) (keys int, events int64) {
+	aside := offsets.Decode(committed, metadata).Aside()
+	for _, k := range aside {
+		events += k.Count
 	}
-	return opts
+	return len(aside), events
 }

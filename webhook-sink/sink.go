@@ -11,33 +11,36 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/groups"
 	"github.com/anabranch/anabranch/internal/telemetry"
-	"github.com/anabranch/anabranch/internal/telemetry/seldom"
-	"github.com/anabranch/anabranch/webhook-sink/internal/account"
+	"github.com/anabranch/anabranch/internal/waiting"
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
+	"github.com/anabranch/anabranch/webhook-sink/internal/config"
 	"github.com/anabranch/anabranch/webhook-sink/internal/group"
+	"github.com/anabranch/anabranch/webhook-sink/internal/guard"
+	"github.com/anabranch/anabranch/webhook-sink/internal/metrics"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 	"github.com/anabranch/anabranch/webhook-sink/internal/schedule"
 	"github.com/anabranch/anabranch/webhook-sink/internal/subscription"
-	"github.com/anabranch/anabranch/webhook-sink/internal/usual"
-	"github.com/anabranch/anabranch/webhook-sink/internal/work"
 )
 
 // Sink is the stage. It is made by New and runs once.
 type Sink struct {
-	cfg      Config
-	set      Settings
-	log      *slog.Logger
-	account  *account.Account
-	losses   *kafka.Losses
-	schedule *schedule.Schedule
-	attempt  attempt.Func
-	breakers func() attempt.Breakers
-	close    func()
-	joined   atomic.Bool
-	rival    kafka.Rival
-	refusals seldom.Log // of topics
-	stands   kafka.Standstills
-	memory   group.Memory // of commits, for all sessions
+	cfg         Config
+	set         Settings
+	log         *slog.Logger
+	metrics     *metrics.Metrics
+	losses      *groups.Losses
+	schedule    *schedule.Schedule
+	attempt     func(ctx context.Context, dest *workspace.Destination, only []uint64, event []byte, last bool) outcome.Outcome
+	attempter   *attempt.Attempter
+	joined      atomic.Bool
+	rival       kafka.Rival
+	refusals    *subscription.Refusals
+	standstills groups.Standstills
+	memory      group.Memory // of commits, for all sessions
 
 	commitEvery time.Duration
 }
@@ -51,34 +54,35 @@ func New(cfg Config, set Settings) (*Sink, error) {
 	if set.Destinations == nil {
 		set.Destinations = telemetry.NewDestinations(telemetry.MaxDestinations, set.Registerer, set.Logger)
 	}
-	books := account.New(set.Registerer, set.Destinations, set.Logger)
+	counted := metrics.New(set.Registerer, set.Destinations, set.Logger)
 	attempter, err := attempt.New(attempt.Options{
 		Timeout: cfg.Timeout,
 		Idle:    cfg.MaxInFlight,
-		Allow:   cfg.AllowNetworks,
-		Peers:   set.Peers,
+		Guard:   cfg.Guard(set.Peers...).WithOwn(guard.Own()),
+		Proxy:   cfg.Via(),
+		HTTPS:   cfg.HTTPSOnly,
 		ExtraCA: cfg.ExtraCAFile,
 		Dial:    set.Dial,
-		Breaker: usual.Breaker(cfg.RetryDelays),
+		Breaker: config.Breaker(cfg.RetryDelays),
 		Logger:  set.Logger,
-		Observe: books,
+		Observe: counted,
 		Trace:   set.Trace,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &Sink{
-		cfg:      cfg,
-		set:      set,
-		log:      set.Logger,
-		account:  books,
-		losses:   kafka.NewLosses("webhook_sink", set.Registerer, set.Logger, kafka.FamilyDeliver, kafka.FamilyRetry),
-		schedule: schedule.New(cfg.RetryDelays, cfg.RetryWindow, nil),
-		attempt:  attempter.Attempt,
-		breakers: attempter.Breakers,
-		close:    attempter.Close,
+		cfg:       cfg,
+		set:       set,
+		log:       set.Logger,
+		metrics:   counted,
+		losses:    groups.NewLosses("webhook_sink", set.Registerer, set.Logger, schemas.FamilyDeliver, schemas.FamilyRetry),
+		schedule:  schedule.New(cfg.RetryDelays, cfg.RetryWindow, nil),
+		attempt:   attempter.Attempt,
+		attempter: attempter,
+		refusals:  subscription.NewRefusals(set.Logger),
 
-		commitEvery: usual.CommitEvery,
+		commitEvery: config.CommitEvery,
 	}, nil
 }
 
@@ -95,7 +99,7 @@ func (s *Sink) Ready() error {
 	if !s.joined.Load() {
 		return errors.New("webhook-sink is not a member of its consumer group")
 	}
-	return s.stands.Err()
+	return s.standstills.Err()
 }
 
 // Run delivers until ctx ends. It then starts nothing more, lets attempts in
@@ -103,18 +107,18 @@ func (s *Sink) Ready() error {
 // group and returns nil, within eight seconds. An error means that running again
 // would not help either.
 func (s *Sink) Run(ctx context.Context) error {
-	defer s.close()
+	defer s.attempter.Close()
 	for {
 		joined, err := s.once(ctx)
 		s.joined.Store(false)
-		s.stands.Look(nil)
+		s.standstills.Look(nil)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
 		if err = s.again(joined, err); err != nil {
 			return err
 		}
-		work.Rest(ctx, rejoinPause)
+		waiting.Sleep(ctx, rejoinPause)
 	}
 }
 
@@ -124,7 +128,7 @@ func (s *Sink) again(joined bool, err error) error {
 	switch {
 	case errors.Is(err, kerr.UnknownTopicID), errors.Is(err, kerr.UnknownTopicOrPartition):
 		// Under its old name the topic has another id now.
-		s.log.Warn("a topic was deleted or made anew, joining the group again", "error", err)
+		s.log.Warn("a topic was deleted or recreated, joining the group again", "error", err)
 		return nil
 	case !errors.Is(err, kerr.FencedInstanceID):
 		return err
@@ -141,15 +145,18 @@ func (s *Sink) again(joined bool, err error) error {
 // partitions.
 func (s *Sink) once(ctx context.Context) (joined bool, err error) {
 	changed := s.set.Workspace.Changed()
-	s.account.Follow(s.set.Workspace.Load())
+	s.metrics.Follow(s.set.Workspace.Load())
 	var sub *subscription.Subscription
-	ok := s.persist(ctx, "find topics", func() (err error) {
+	find := func() (err error) {
 		var refused map[string]error
 		sub, refused, err = subscription.Find(ctx, s.set.Topics, s.set.Workspace.Load(), s.cfg.RetryDelays)
-		s.refused(refused)
+		s.refusals.Tell(refused)
 		return err
-	})
-	if !ok {
+	}
+	failed := func(err error, pause time.Duration) {
+		s.log.Warn("broker request failed, retrying", "request", "find topics", "pause", pause, "error", err)
+	}
+	if !waiting.Until(ctx, find, failed) {
 		return false, nil
 	}
 	session, err := newSession(ctx, s, sub)

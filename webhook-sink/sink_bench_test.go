@@ -10,9 +10,10 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/internal/workspace"
-	"github.com/anabranch/anabranch/webhook-sink/internal/work"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 // BenchmarkSink is everything but the HTTP request: an event is produced, fetched,
@@ -33,12 +34,12 @@ func BenchmarkSink(b *testing.B) {
 			}
 			var count atomic.Int64
 			done := make(chan struct{})
-			r := p.start(func(ctx context.Context, _ *workspace.Destination, _ string) outcome {
-				work.Rest(ctx, 10*time.Millisecond)
+			r := p.start(func(ctx context.Context, _ *workspace.Destination, _ string) outcome.Outcome {
+				waiting.Sleep(ctx, 10*time.Millisecond)
 				if count.Add(1) == int64(b.N) {
 					close(done)
 				}
-				return outcome{Verdict: delivered}
+				return outcome.Outcome{Verdict: outcome.Delivered}
 			}).ready()
 			b.ReportAllocs()
 			b.ResetTimer()

@@ -11,9 +11,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/webhook-sink/internal/config"
 )
 
 // TestTheWholeSink is the stage as it is composed, with its own HTTP client, on
@@ -79,7 +80,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		func(c *Config) { c.RetryWindow = 5 * time.Hour },
 		func(c *Config) { c.ExtraCAFile = "/does/not/exist.pem" },
 	} {
-		cfg := testConfig()
+		cfg := config.Default()
 		change(&cfg)
 		set := Settings{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Workspace: workspace.NewLive(snapshot())}
 		if _, err := New(cfg, set); err == nil || !strings.Contains(err.Error(), "WEBHOOK_SINK_") {

@@ -9,9 +9,11 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 // TestAnOpenTransactionLeavesASinkUnready: it has read all it may, and the log goes on.
@@ -30,7 +32,7 @@ func TestAnOpenTransactionLeavesASinkUnready(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.produce("crm", "k", "behind")
-		time.Sleep(4 * time.Minute)
+		virtual.Sleep(4 * time.Minute)
 		if err := r.sink.Ready(); err == nil || !strings.Contains(err.Error(), "deliver.crm[0] has stood at offset 1") || !strings.Contains(err.Error(), "transaction") {
 			t.Errorf("ready: %v, want a word on the partition and the transaction", err)
 		}
@@ -40,7 +42,7 @@ func TestAnOpenTransactionLeavesASinkUnready(t *testing.T) {
 		if err := hangs.EndTransaction(t.Context(), kgo.TryAbort); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * time.Minute)
+		virtual.Sleep(2 * time.Minute)
 		if err := r.sink.Ready(); err != nil || r.seconds("stalled_seconds") != 0 {
 			t.Errorf("ready: %v, stalled for %v, though the transaction is over", err, r.seconds("stalled_seconds"))
 		}
@@ -54,16 +56,16 @@ func TestAnOpenTransactionLeavesASinkUnready(t *testing.T) {
 func TestReceiversDoNotMakeASinkUnready(t *testing.T) {
 	t.Parallel()
 	for name, receiver := range map[string]attemptFunc{
-		"hangs": func(ctx context.Context, _ *workspace.Destination, _ string) outcome {
+		"hangs": func(ctx context.Context, _ *workspace.Destination, _ string) outcome.Outcome {
 			select {
 			case <-ctx.Done():
-				return outcome{Verdict: abandoned}
+				return outcome.Outcome{Verdict: outcome.Abandoned}
 			case <-time.After(5 * time.Second):
-				return outcome{Verdict: retry, Reason: schemas.ReasonTimeout, Endpoints: []uint64{1}}
+				return outcome.Outcome{Verdict: outcome.Retry, Reason: schemas.ReasonTimeout, Endpoints: []uint64{1}}
 			}
 		},
-		"fails": func(context.Context, *workspace.Destination, string) outcome {
-			return outcome{Verdict: retry, Reason: schemas.ReasonTimeout, Endpoints: []uint64{1}}
+		"fails": func(context.Context, *workspace.Destination, string) outcome.Outcome {
+			return outcome.Outcome{Verdict: outcome.Retry, Reason: schemas.ReasonTimeout, Endpoints: []uint64{1}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +75,7 @@ func TestReceiversDoNotMakeASinkUnready(t *testing.T) {
 				p.route(old(2000, time.Minute))
 				r := p.start(receiver).ready()
 				for range 40 {
-					time.Sleep(15 * time.Second)
+					virtual.Sleep(15 * time.Second)
 					if err := r.sink.Ready(); err != nil {
 						t.Fatal(err)
 					}

@@ -9,8 +9,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 // TestATopicWithoutALeader keeps a sink that starts from delivering nothing else.
@@ -53,7 +54,7 @@ func TestATopicThatCannotBeCreated(t *testing.T) {
 				} else {
 					r = p.start(l.attempt).ready()
 					p.live.Store(snapshot(destination("good"), destination("bad")))
-					time.Sleep(time.Minute)
+					virtual.Sleep(time.Minute)
 				}
 				p.live.Store(snapshot(destination("good"), destination("bad"), destination("late")))
 				p.ensure(schemas.DeliverTopic("late"))

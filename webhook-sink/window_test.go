@@ -7,9 +7,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 // TestFourHoursAcrossRestarts is the window of spec.md, Errors, in virtual time:
@@ -21,17 +23,17 @@ func TestFourHoursAcrossRestarts(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
 		var mu sync.Mutex
 		var attempts []time.Time
-		failing := func(context.Context, *workspace.Destination, string) outcome {
+		failing := func(context.Context, *workspace.Destination, string) outcome.Outcome {
 			mu.Lock()
 			defer mu.Unlock()
 			attempts = append(attempts, time.Now())
-			return outcome{Verdict: retry, Reason: schemas.ReasonStatus5xx, Detail: "status 500", Endpoints: []uint64{1}}
+			return outcome.Outcome{Verdict: outcome.Retry, Reason: schemas.ReasonStatus5xx, Detail: "status 500", Endpoints: []uint64{1}}
 		}
 		p.produce("crm", "user", "m1")
 		began := time.Now()
 		for i, uptime := range []time.Duration{time.Minute, 20 * time.Minute, time.Hour} {
 			r := p.start(failing).ready()
-			time.Sleep(uptime)
+			virtual.Sleep(uptime)
 			if i == 1 {
 				r.kill()
 			} else {
@@ -39,7 +41,7 @@ func TestFourHoursAcrossRestarts(t *testing.T) {
 			}
 		}
 		r := p.start(failing).ready()
-		time.Sleep(2*time.Hour + 45*time.Minute)
+		virtual.Sleep(2*time.Hour + 45*time.Minute)
 		r.end()
 
 		letters := p.deadLetters(1)
@@ -64,15 +66,15 @@ func TestAReceiverThatRecoversGetsTheEventOnce(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
 		began := time.Now()
 		l := newLedger(10 * time.Millisecond)
-		l.answer = func(string, string, int) outcome {
+		l.answer = func(string, string, int) outcome.Outcome {
 			if time.Since(began) < time.Hour {
 				return failed(schemas.ReasonNetwork)
 			}
-			return outcome{Verdict: delivered}
+			return outcome.Outcome{Verdict: outcome.Delivered}
 		}
 		p.produce("crm", "user", ids("m", 20)...)
 		r := p.start(l.attempt).ready()
-		time.Sleep(90 * time.Minute)
+		virtual.Sleep(90 * time.Minute)
 		r.end()
 		l.once(t, ids("m", 20))
 		for id, at := range l.times {
@@ -95,18 +97,18 @@ func TestALongPauseThatTheReceiverAskedFor(t *testing.T) {
 		l := newLedger(0)
 		began := time.Now()
 		var second time.Duration
-		l.answer = func(_, _ string, attempt int) outcome {
+		l.answer = func(_, _ string, attempt int) outcome.Outcome {
 			if attempt == 1 {
 				o := failed(schemas.ReasonStatus5xx)
 				o.RetryAfter = 80 * time.Minute
 				return o
 			}
 			second = time.Since(began)
-			return outcome{Verdict: delivered}
+			return outcome.Outcome{Verdict: outcome.Delivered}
 		}
 		p.produce("crm", "user", "m1")
 		r := p.start(l.attempt).ready()
-		time.Sleep(82 * time.Minute)
+		virtual.Sleep(82 * time.Minute)
 		r.end()
 		l.once(t, []string{"m1"})
 		if second < 80*time.Minute || second > 80*time.Minute+time.Second {
@@ -125,19 +127,19 @@ func TestRetriesWithoutASlotHopAndArrive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"), destination("well"))
 		l := newLedger(time.Second)
-		l.answer = func(id, _ string, attempt int) outcome {
+		l.answer = func(id, _ string, attempt int) outcome.Outcome {
 			if attempt == 1 && id == "crm" {
 				o := failed(schemas.ReasonStatus5xx)
 				o.RetryAfter = 20 * time.Minute
 				return o
 			}
-			return outcome{Verdict: delivered}
+			return outcome.Outcome{Verdict: outcome.Delivered}
 		}
 		for _, id := range ids("m", 200) {
 			p.produce("crm", id, id)
 		}
 		r := p.start(l.attempt, func(c *Config, _ *Settings) { c.MaxInFlight = 4 }).ready()
-		time.Sleep(40 * time.Minute)
+		virtual.Sleep(40 * time.Minute)
 		r.end()
 		l.once(t, ids("m", 200))
 		if got := r.metric("hops_total"); got < 100 {
@@ -153,12 +155,12 @@ func TestAWindowThatEndedWhileNobodyRan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"))
 		l := newLedger(0)
-		l.answer = func(string, string, int) outcome { return failed(schemas.ReasonTimeout) }
+		l.answer = func(string, string, int) outcome.Outcome { return failed(schemas.ReasonTimeout) }
 		p.produce("crm", "user", "m1")
 		r := p.start(l.attempt).ready()
 		testkit.Until(t, func() bool { return l.attempts["m1"] == 1 }, "the first attempt")
 		r.end()
-		time.Sleep(5 * time.Hour)
+		virtual.Sleep(5 * time.Hour)
 		r = p.start(l.attempt)
 		h := p.deadLetters(1)[0]
 		r.end()

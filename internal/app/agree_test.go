@@ -13,9 +13,9 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/anabranch/anabranch/internal/schematest"
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/schematest"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // TestEveryAcceptedCallIsDeliverable sends generated calls, half of which are bad

@@ -19,7 +19,7 @@ import (
 // applied runs `anabranch apply` and returns what it prints.
 func applied(t *testing.T, env map[string]string, file string, dryRun bool) (string, error) {
 	t.Helper()
-	cfg, err := settings.Load(env)
+	cfg, err := settings.Load(env, Stages())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestMoreDestinationsThanWereTried(t *testing.T) {
 	if out, err := applied(t, map[string]string{"KAFKA_BROKERS": "127.0.0.1:1"}, file, true); err != nil || !strings.Contains(out, "warning: 1001 destinations") {
 		t.Errorf("apply elsewhere: %v, printed %s", err, out)
 	}
-	cfg, err := settings.Load(map[string]string{"WORKSPACE_FILE": file, "DATA_DIR": t.TempDir()})
+	cfg, err := settings.Load(map[string]string{"WORKSPACE_FILE": file, "DATA_DIR": t.TempDir()}, Stages())
 	if err != nil {
 		t.Fatal(err)
 	}

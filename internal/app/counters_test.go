@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // series is what /metrics says: values by name and labels, as written.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // TestDeadLettersAreRedriven is what a person does after a receiver was mended.
@@ -22,6 +22,7 @@ func TestDeadLettersAreRedriven(t *testing.T) {
 	r := start(t, env)
 	if env["KAFKA_BROKERS"] == "" {
 		t.Setenv("BROKER_ADDR", find(t, r.screen.String(), `embedded broker\s+([^,]+),`))
+		t.Setenv("DATA_DIR", env["DATA_DIR"])
 	} else {
 		t.Setenv("KAFKA_BROKERS", env["KAFKA_BROKERS"])
 	}

@@ -4,4 +4,9 @@
 //
 //	settings   what the process is started with
 //	command    what it does beside running
+//
+// # Non-obvious
+//
+//   - On the embedded broker group members are dynamic: a member under a new static name
+//     would wait for the session of the old one to end. No test holds this.
 package app

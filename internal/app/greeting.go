@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/anabranch/anabranch/internal/console"
+	"github.com/anabranch/anabranch/internal/receiver"
 	"github.com/anabranch/anabranch/internal/service"
 	"github.com/anabranch/anabranch/internal/workspace"
 )
 
 // receiver is the built-in receiver of the example workspace.
 func (r *run) receiver(p *plumbing) service.Service {
-	handler := console.NewReceiver(r.Out, workspace.ExampleSharedSecret, r.Color)
+	handler := receiver.New(r.Out, workspace.ExampleSharedSecret, r.Color)
 	return service.NewHTTPServer("receiver", p.receiverPort, handler, p.log)
 }
 
@@ -25,7 +25,7 @@ func (p *plumbing) receiverURL() string {
 // and what to type; a stage by itself tells its log.
 func (r *run) greet(p *plumbing) error {
 	if r.target != TargetRun {
-		r.Log.Info("ready", "target", r.target, "admin", p.adminPort.Addr().String(), "collect", p.collect)
+		r.Log.Info("ready", "target", r.target, "admin", p.adminPort.Addr().String(), "collect", p.collect())
 		return nil
 	}
 	if _, err := io.WriteString(r.Out, p.startText()); err != nil {

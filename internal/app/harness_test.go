@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/internal/app/settings"
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/internal/broker/datadir"
+	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // running is a process under test: Run in this process, ports of its own.
@@ -23,6 +25,7 @@ type running struct {
 	json   *testkit.Logs // the same log in the other format
 	api    string        // http://host:port of the collection API
 	admin  string
+	token  string // of /regulations
 	stop   func() error
 }
 
@@ -36,6 +39,7 @@ func environment(t *testing.T) map[string]string {
 		"DATA_DIR": t.TempDir(), "INSTANCE_ID": "test",
 	}
 	if os.Getenv("KAFKA_BROKERS") != "" || os.Getenv("ANABRANCH_TEST_BROKER") != "" {
+		env["ADMIN_TOKEN"] = "zqAdminToken7"
 		env["KAFKA_BROKERS"] = strings.Join(testkit.Brokers(t).Addrs, ",")
 	}
 	return env
@@ -55,7 +59,13 @@ func with(env map[string]string, settings ...string) map[string]string {
 // says that it is ready.
 func start(t *testing.T, env map[string]string) *running {
 	t.Helper()
-	cfg, err := settings.Load(env)
+	return startStages(t, env, Stages())
+}
+
+// startStages is start with the stages of a list.
+func startStages(t *testing.T, env map[string]string, list pipeline.List) *running {
+	t.Helper()
+	cfg, err := settings.Load(env, list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,6 +106,13 @@ func start(t *testing.T, env map[string]string) *running {
 	}, "the process to be ready")
 	r.api = "http://" + find(t, r.screen.String(), `collection API\s+http://([^/]+)/`)
 	r.admin = "http://" + find(t, r.screen.String(), `metrics, health\s+http://([^/]+)/`)
+	if r.token = env["ADMIN_TOKEN"]; r.token == "" {
+		made, err := datadir.Read(env["DATA_DIR"], datadir.AdminToken)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.token = made.Reveal()
+	}
 	return r
 }
 

@@ -2,9 +2,7 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"runtime/debug"
-	"slices"
 
 	"github.com/anabranch/anabranch/internal/app/command"
 	"github.com/anabranch/anabranch/internal/app/settings"
@@ -17,33 +15,25 @@ type Streams = settings.Streams
 // Main runs the command that args name. The error is for a person to read; the
 // process exits with 1.
 func Main(ctx context.Context, args []string, streams Streams) error {
+	return execute(ctx, args, settings.Program{Streams: streams, Stages: Stages()})
+}
+
+func execute(ctx context.Context, args []string, program settings.Program) error {
 	name := "help"
 	if len(args) > 0 {
 		name, args = args[0], args[1:]
 	}
 	switch name {
-	case "help", "-h", "--help":
-		return help(ctx, streams, args)
-	case "version", "--version":
-		return streams.Print("anabranch " + version() + "\n")
+	case "-h", "-help", "--help":
+		name = "help"
+	case "--version":
+		name = "version"
 	}
-	if do, ok := command.Named(name); ok {
-		return kafka.Advised(do(ctx, args, streams))
-	}
-	if !slices.Contains(Targets(), name) {
-		return fmt.Errorf("unknown command %q: `anabranch help` lists those there are", name)
-	}
-	if len(args) > 0 && slices.Contains([]string{"-h", "-help", "--help"}, args[0]) {
-		return help(ctx, streams, []string{name})
-	}
-	if len(args) > 0 {
-		return fmt.Errorf("%s: unexpected argument %q: settings are environment variables, see `anabranch help config`", name, args[0])
-	}
-	proc, err := settings.Open(streams)
+	c, rest, err := command.Find(commands(program.Stages), append([]string{name}, args...))
 	if err != nil {
 		return err
 	}
-	return kafka.Advised(Run(ctx, name, proc))
+	return kafka.Advised(c.Do(ctx, program, rest))
 }
 
 // release is the version that an image is given as it is built (Dockerfile): there is

@@ -4,19 +4,34 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/anabranch/anabranch/internal/app/settings"
+	"github.com/anabranch/anabranch/internal/kafka/acl"
+	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/internal/telemetry"
 )
 
 // typed runs Main as the shell would and returns what it prints.
 func typed(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	return typedOf(t, Stages(), args...)
+}
+
+// typedOf is typed for a program with the stages of a list.
+func typedOf(t *testing.T, list pipeline.List, args ...string) (string, error) {
 	t.Helper()
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	mainErr := Main(t.Context(), args, Streams{Out: out, Err: out})
+	mainErr := execute(t.Context(), args, settings.Program{Streams: Streams{Out: out, Err: out}, Stages: list})
 	text, err := os.ReadFile(out.Name())
 	if err != nil {
 		t.Fatal(err)
@@ -59,17 +74,106 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// TestEveryTargetHasHelp: those of the table, and no others.
-func TestEveryTargetHasHelp(t *testing.T) {
+// TestHelpIsWhole: each command of the table is listed, and explained.
+func TestHelpIsWhole(t *testing.T) {
 	t.Parallel()
-	texts := targetTexts()
-	for _, name := range Targets() {
-		if texts[name] == "" {
-			t.Errorf("%s has no help", name)
+	list, err := typed(t, "help")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range commands(Stages()) {
+		if !regexp.MustCompile(`(?m)^  anabranch (\S+\|)?` + c.Name + `\b`).MatchString(list) {
+			t.Errorf("%s is not in the list of commands:\n%s", c.Name, list)
+		}
+		if text, err := Help(Stages(), c.Name); err != nil || c.Help == "" && c.Name != "version" && c.Name != "help" || !strings.HasPrefix(text, "Usage") || !strings.Contains(text, c.Help) {
+			t.Errorf("help %s: %v\n%s", c.Name, err, text)
 		}
 	}
-	if len(texts) != len(Targets()) {
-		t.Errorf("%d texts for %d targets", len(texts), len(Targets()))
+}
+
+// TestTheDocumentHasTheRoles: docs/brokers.md shows what the code says.
+func TestTheDocumentHasTheRoles(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/brokers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), "<!-- acls:begin -->\n")
+	shown, after, ended := strings.Cut(rest, "<!-- acls:end -->")
+	if !found || !ended {
+		t.Fatal("docs/brokers.md has no place for the roles")
+	}
+	want := acl.Markdown(Roles(Stages()))
+	if *update {
+		text = []byte(before + "<!-- acls:begin -->\n" + want + "<!-- acls:end -->" + after)
+		if err := os.WriteFile("../../docs/brokers.md", text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, shown); diff != "" {
+		t.Errorf("docs/brokers.md differs from the roles (go test ./internal/app -run TheDocumentHasTheRoles -update writes it; -roles +document)\n%s", diff)
+	}
+}
+
+// TestRolesAreNarrow: nothing is allowed twice, or more widely than by names of ours.
+func TestRolesAreNarrow(t *testing.T) {
+	t.Parallel()
+	names := make(map[string]bool)
+	for _, role := range Roles(Stages()) {
+		if names[role.Name] || role.Does == "" || len(role.Rules) == 0 {
+			t.Errorf("role %q is there twice, or does nothing", role.Name)
+		}
+		names[role.Name] = true
+		seen := make(map[string]bool)
+		for _, r := range role.Rules {
+			if seen[r.String()] {
+				t.Errorf("%s is allowed %s twice", role.Name, r)
+			}
+			seen[r.String()] = true
+			if r.Name == "" || r.Name == "*" || r.Resource == kmsg.ACLResourceTypeCluster {
+				t.Errorf("%s is allowed %s, which is wider than what is ours", role.Name, r)
+			}
+			if r.Why == "" || r.Creates != (r.Operation == kmsg.ACLOperationCreate) {
+				t.Errorf("%s is allowed %s, and nothing says why, or that it is to create topics", role.Name, r)
+			}
+		}
+	}
+}
+
+// TestReadersWriteNothing: who only looks can't do harm.
+func TestReadersWriteNothing(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"status", "dead-letters list"} {
+		role, ok := acl.Named(Roles(Stages()), name)
+		if !ok {
+			t.Fatalf("there is no role %s", name)
+		}
+		for _, r := range role.Rules {
+			switch r.Operation {
+			case kmsg.ACLOperationRead, kmsg.ACLOperationDescribe, kmsg.ACLOperationDescribeConfigs:
+			default:
+				t.Errorf("%s is allowed %s", name, r)
+			}
+		}
+	}
+}
+
+// TestHelpNamesEveryAdminPage, as / on the admin address does.
+func TestHelpNamesEveryAdminPage(t *testing.T) {
+	t.Parallel()
+	const path = "/regulations"
+	whole, err := Help(Stages(), TargetRun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range append(telemetry.Pages(), telemetry.Page{Path: path}) {
+		if !strings.Contains(whole, "  "+want.Path+" ") {
+			t.Errorf("the help of run does not name %s", want.Path)
+		}
+	}
+	if text, err := Help(Stages(), "router"); err != nil || strings.Contains(text, path) {
+		t.Errorf("the help of router names %s, which it does not have (%v)", path, err)
 	}
 }
 

@@ -57,7 +57,7 @@ func TestTheMetricsPageIsComplete(t *testing.T) {
 func TestAScrapeWithoutDestinationsIsSmall(t *testing.T) {
 	registry := fullRegistry(t)
 	w := httptest.NewRecorder()
-	telemetry.AdminHandler(registry, func() error { return nil }).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	(&telemetry.Admin{Gatherer: registry}).Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
 	if size := w.Body.Len(); w.Code != http.StatusOK || size < 10<<10 || size > 100<<10 {
 		t.Errorf("a scrape is %d with %d bytes, want 10 to 100 KiB", w.Code, size)
 	}
@@ -69,7 +69,7 @@ func fullRegistry(t *testing.T) *prometheus.Registry {
 	t.Helper()
 	env := environment(t)
 	env["KAFKA_BROKERS"] = "" // the embedded broker has series of its own
-	cfg, err := settings.Load(env)
+	cfg, err := settings.Load(env, Stages())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,15 +84,14 @@ func fullRegistry(t *testing.T) *prometheus.Registry {
 			t.Error(closing)
 		}
 	})
-	stages, err := p.stages(TargetRun)
-	if err != nil {
+	if err = p.makeStages(); err != nil {
 		t.Fatal(err)
 	}
 	r := &run{Process: settings.Process{Config: cfg, Log: log}, target: TargetRun}
 	if err = r.listen(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	r.tiers(p, stages, p.live.Load())
+	r.tiers(p, p.live.Load())
 	return p.registry
 }
 

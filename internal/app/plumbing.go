@@ -1,21 +1,26 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
+	"path/filepath"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/anabranch/anabranch/ingest"
 	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/broker"
+	"github.com/anabranch/anabranch/internal/broker/datadir"
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
+	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/regulation"
+	"github.com/anabranch/anabranch/internal/service"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/telemetry/trace"
 	"github.com/anabranch/anabranch/internal/workspace"
@@ -37,19 +42,20 @@ type plumbing struct {
 	brokers  kafka.Config   // where the broker is, embedded or not
 	kafka    []kgo.Opt      // what every client shares
 	admin    *kgo.Client
-	topics   *kafka.Topics
+	topics   *topics.Admin
 	live     *workspace.Live
 	register *regulation.Register // of deletion requests and suppressed users
 	instance instance
-	trace    *trace.Tracer // nil: tracing is off
+	// tokenFile is where the token of the admin address is, if it was not set.
+	tokenFile string
+	trace     *trace.Tracer // nil: tracing is off
 
-	// regulations is the service beside ingest; nil where that does not run.
-	regulations *ingest.Regulations
+	running pipeline.Stages // of the target
+	made    []*pipeline.Made
 
-	// Where people and probes reach this process: bound before it starts, nil or
-	// empty where the target has no such thing.
+	// Where people and probes reach this process: bound before it starts, nil where
+	// the target has no such thing.
 	adminPort, receiverPort net.Listener
-	collect                 string // the address of ingest
 }
 
 // instance tells this process from the others that run the same stage.
@@ -71,30 +77,33 @@ func (i instance) member(stage string) string {
 // and what is needed to speak to a broker. Nothing is sent yet.
 func newPlumbing(cfg settings.Config, target string, log *slog.Logger) (*plumbing, error) {
 	log = slog.New(kafka.Advising(log.Handler()))
+	stages, err := stagesOf(cfg.Stages, target)
+	if err != nil {
+		return nil, err
+	}
 	p := &plumbing{
-		cfg: cfg, log: log, registry: telemetry.NewRegistry(),
+		cfg: cfg, log: log, registry: telemetry.NewRegistry(), running: stages,
 		live: workspace.NewLive(workspace.NewSnapshot(nil, nil)), register: regulation.NewRegister(),
 	}
 	p.clients = telemetry.NewClients(p.registry)
 	p.destinations = telemetry.NewDestinations(cfg.MetricsDestinations, p.registry, log)
 	p.instance = instance{transactional: cfg.InstanceID, static: cfg.InstanceID, returns: cfg.Returns == "true"}
-	p.brokers = cfg.Brokers()
+	p.brokers = cfg.Kafka
 	if cfg.Embedded() {
 		if target != TargetRun {
-			return nil, fmt.Errorf("KAFKA_BROKERS is empty: expected the brokers that %q shall use; `anabranch run` alone has a broker of its own", target)
+			return nil, fmt.Errorf("KAFKA_BROKERS is empty: expected the brokers that %q should use; only `anabranch run` has a broker of its own", target)
 		}
-		if err := p.openBroker(); err != nil {
+		if err = p.openBroker(); err != nil {
 			return nil, err
 		}
 	}
-	var err error
 	if p.kafka, err = p.brokers.Options(log); err != nil {
 		return nil, p.fail(err)
 	}
 	if p.admin, err = kgo.NewClient(p.options("admin")...); err != nil {
 		return nil, p.fail(fmt.Errorf("create the client for topics: %w", err))
 	}
-	p.topics = kafka.NewTopics(p.admin, cfg.Topics)
+	p.topics = topics.New(p.admin, cfg.Topics)
 	if err = p.openTrace(target); err != nil {
 		return nil, p.fail(err)
 	}
@@ -126,35 +135,58 @@ func (p *plumbing) openTrace(target string) (err error) {
 func (p *plumbing) openBroker() error {
 	b, err := broker.Open(broker.Config{
 		DataDir: p.cfg.DataDir, Addr: p.cfg.BrokerAddr,
-		Readers: readers, Intake: schemas.TopicRawEvents, MaxUnread: int64(p.cfg.MaxUnrouted),
+		Readers: p.cfg.Stages.Readers, Intake: schemas.TopicRawEvents, MaxUnread: int64(p.cfg.MaxUnrouted),
 		Registerer: p.registry,
 	}, p.log.With("stage", "broker"))
 	if err != nil {
 		return err
 	}
 	p.broker = b
-	p.brokers.Brokers = []string{b.Addr()}
+	if cfg := &p.cfg; cfg.AdminToken == "" {
+		p.tokenFile = filepath.Join(cfg.DataDir, datadir.AdminToken)
+		if cfg.AdminToken, err = b.AdminToken(); err != nil {
+			return p.fail(err)
+		}
+	}
+	p.brokers = settings.EmbeddedBroker(b)
 	p.instance = instance{transactional: b.BootID()}
 	return nil
 }
 
-// follower keeps the workspace in force, and where ingest runs what the same
+// follower keeps the workspace in force, and for stages that ask for it what the same
 // topic says about single users.
 func (p *plumbing) follower() *wstopic.Follower {
 	set := wstopic.FollowerSettings{Logger: p.log, Registerer: p.registry, Kafka: p.options("workspace"), Live: p.live}
-	if p.regulations != nil {
+	if slices.ContainsFunc(p.running, func(s *pipeline.Stage) bool { return s.Users }) {
 		set.Regulations = p.register
 	}
 	return wstopic.NewFollower(set)
 }
 
-// routes are the admin pages that only some processes have.
-func (p *plumbing) routes() []telemetry.Route {
-	if p.regulations == nil {
-		return nil
+// services are all that runs of the stages.
+func (p *plumbing) services() (all []service.Service) {
+	for _, m := range p.made {
+		all = append(all, m.Services()...)
 	}
-	guarded := telemetry.Guard(p.cfg.AdminToken, p.regulations.Handler())
-	return []telemetry.Route{{Pattern: "/regulations", Handler: guarded}, {Pattern: "/regulations/", Handler: guarded}}
+	return all
+}
+
+// routes are the admin pages that only some processes have.
+func (p *plumbing) routes() (all []telemetry.Route) {
+	for _, m := range p.made {
+		for _, r := range m.Routes {
+			all = append(all, telemetry.Route{Page: r.Page, Handler: telemetry.RequireToken(p.cfg.AdminToken, r.Handler)})
+		}
+	}
+	return all
+}
+
+// collect is the address of the stage that clients reach; empty where none runs.
+func (p *plumbing) collect() (addr string) {
+	for _, m := range p.made {
+		addr = cmp.Or(addr, m.Addr)
+	}
+	return addr
 }
 
 // close releases what no service of the process owns.

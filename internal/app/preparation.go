@@ -11,17 +11,15 @@ import (
 	"github.com/anabranch/anabranch/internal/workspace/wsfile"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 	"github.com/anabranch/anabranch/internal/workspace/wswatch"
-	"github.com/anabranch/anabranch/schemas"
 )
 
 // preparation is the service that makes the ground ready for the stages: a
 // broker that answers, the topics of fixed name, and with `run` the workspace.
 // It then has nothing more to do and waits for the stop.
 type preparation struct {
-	p      *plumbing
-	target string
-	file   *workspace.Snapshot // of WORKSPACE_FILE; nil without one
-	done   atomic.Bool
+	p    *plumbing
+	file *workspace.Snapshot // of WORKSPACE_FILE; nil without one
+	done atomic.Bool
 }
 
 // Name is the service's name in logs.
@@ -50,7 +48,7 @@ func (s *preparation) prepare(ctx context.Context) error {
 	if err := kafka.Await(ctx, s.p.kafka, s.p.brokers.Brokers, s.p.log); err != nil {
 		return err
 	}
-	if err := s.p.topics.Ensure(ctx, fixedTopics(s.target)...); err != nil {
+	if err := s.p.topics.Ensure(ctx, s.p.running.Fixed()...); err != nil {
 		return fmt.Errorf("prepare topics: %w", err)
 	}
 	publisher := wstopic.Publisher{Kafka: s.p.options("workspace"), Ensure: s.p.ensure}
@@ -62,16 +60,6 @@ func (s *preparation) prepare(ctx context.Context) error {
 		_, err = publisher.Seed(ctx, workspace.Example(s.p.receiverURL()))
 	}
 	return err
-}
-
-// fixedTopics are those of fixed name that a target works with. It may not be
-// allowed to see others.
-func fixedTopics(target string) []string {
-	topics := []string{schemas.TopicWorkspace, schemas.TopicDeadLetters}
-	if target != "webhook-sink" {
-		topics = append(topics, schemas.TopicRawEvents)
-	}
-	return topics
 }
 
 // ensure creates topics that are missing, and says of many how far it is.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // TestTheLogDoesNotGrowWithTheEvents sends a thousand of them to every fate that

@@ -13,15 +13,17 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/broker"
 	"github.com/anabranch/anabranch/internal/kafka"
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/router"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 	webhooksink "github.com/anabranch/anabranch/webhook-sink"
 )
 
 func TestReaders(t *testing.T) {
+	stages := Stages().Make()
 	for topic, want := range map[string][]string{
 		schemas.TopicRawEvents:              {router.Group},
 		schemas.DeliverTopic("crm"):         {webhooksink.Group},
@@ -30,7 +32,7 @@ func TestReaders(t *testing.T) {
 		schemas.TopicRedriven:               nil,
 		schemas.TopicWorkspace:              nil,
 	} {
-		if diff := cmp.Diff(want, readers(topic)); diff != "" {
+		if diff := cmp.Diff(want, stages.Readers(topic)); diff != "" {
 			t.Errorf("readers of %s (-want +got):\n%s", topic, diff)
 		}
 	}
@@ -72,7 +74,11 @@ func left(t *testing.T, dir string, fill func(*kgo.Client)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := kgo.NewClient(kgo.SeedBrokers(b.Addr()), kgo.DisableClientMetrics())
+	opts, err := settings.EmbeddedBroker(b).Options(slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := kgo.NewClient(opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // ask sends a request to the admin listener and returns status and body.
@@ -45,7 +46,8 @@ func (r *running) regulate(t *testing.T, kind string, users ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, text := r.ask(t, http.MethodPost, "/regulations", fmt.Sprintf(`{"regulationType":%q,"subjectType":"USER_ID","subjectIds":%s}`, kind, ids))
+	status, text := r.ask(t, http.MethodPost, "/regulations", fmt.Sprintf(`{"regulationType":%q,"subjectType":"USER_ID","subjectIds":%s}`, kind, ids),
+		"Authorization", "Bearer "+r.token)
 	if status != http.StatusOK {
 		t.Fatalf("%s was answered %d %s", kind, status, text)
 	}
@@ -55,7 +57,7 @@ func (r *running) regulate(t *testing.T, kind string, users ...string) string {
 func (r *running) awaitFinished(t *testing.T, id string) {
 	t.Helper()
 	testkit.Until(t, func() bool {
-		_, text := r.ask(t, http.MethodGet, "/regulations/"+id, "")
+		_, text := r.ask(t, http.MethodGet, "/regulations/"+id, "", "Authorization", "Bearer "+r.token)
 		return strings.Contains(text, `"overallStatus":"FINISHED"`)
 	}, "the regulation to be finished")
 }
@@ -152,6 +154,30 @@ func TestSuppressedUsersStaySuppressed(t *testing.T) {
 	slices.Sort(messages)
 	if diff := cmp.Diff([]string{"another", "at last", "before"}, messages); diff != "" {
 		t.Errorf("delivered (-want +got):\n%s", diff)
+	}
+}
+
+// TestATokenIsMade: without ADMIN_TOKEN what counts is a file that only our user may
+// read, not where a request comes from.
+func TestATokenIsMade(t *testing.T) {
+	t.Parallel()
+	env := with(environment(t), "KAFKA_BROKERS", "", "ADMIN_TOKEN", "")
+	r := start(t, env)
+	file := filepath.Join(env["DATA_DIR"], "admin-token")
+	if !strings.Contains(r.screen.String(), "asks for the token in "+file) {
+		t.Errorf("the greeting does not name it: %s", r.screen)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%s: %v, %v", file, info, err)
+	}
+	if status, _ := r.ask(t, http.MethodGet, "/regulations/x", ""); status != http.StatusUnauthorized {
+		t.Errorf("from this machine, without a token: %d", status)
+	}
+	if status, _ := r.ask(t, http.MethodGet, "/regulations/x", "", "Authorization", "Bearer "+r.token); status != http.StatusNotFound {
+		t.Errorf("with the token: %d", status)
+	}
+	if strings.Contains(r.log.String()+r.screen.String(), r.token) {
+		t.Error("it is shown")
 	}
 }
 

@@ -3,10 +3,11 @@ package app
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/anabranch/anabranch/internal/app/settings"
-	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/internal/service"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/workspace"
@@ -25,8 +26,9 @@ type run struct {
 // the reverse order: the stages first, each finishing what it has in hand, the
 // broker last.
 func Run(ctx context.Context, target string, proc settings.Process) error {
-	for _, name := range settings.Unknown(proc.Environment) {
-		proc.Log.Warn("unknown setting, `anabranch help config` lists those there are", "variable", name)
+	unknown := proc.Config.Unknown(proc.Environment)
+	for _, name := range slices.Sorted(maps.Keys(unknown)) {
+		proc.Log.Warn("unknown setting, `anabranch help config` lists all settings", "variable", name, "nearest", unknown[name])
 	}
 	r := &run{Process: proc, target: target}
 	file, err := r.workspaceFile()
@@ -41,13 +43,12 @@ func Run(ctx context.Context, target string, proc settings.Process) error {
 	if err = r.listen(ctx, p); err != nil {
 		return p.fail(err)
 	}
-	stages, err := p.stages(target)
-	if err != nil {
+	if err = p.makeStages(); err != nil {
 		return p.fail(err)
 	}
-	said := context.AfterFunc(ctx, func() { proc.Log.Info("stopping: what is in hand is finished first") })
+	said := context.AfterFunc(ctx, func() { proc.Log.Info("stopping: finishing the work in progress first") })
 	defer said()
-	return service.Run(ctx, proc.Log, r.tiers(p, stages, file)...)
+	return service.Run(ctx, proc.Log, r.tiers(p, file)...)
 }
 
 // workspaceFile parses WORKSPACE_FILE before anything is started: a process
@@ -97,21 +98,19 @@ func (r *run) listen(ctx context.Context, p *plumbing) (err error) {
 
 // tiers puts the services into the order of their start. A broker outlives the
 // stages that commit to it; a stage starts when the workspace has been read.
-func (r *run) tiers(p *plumbing, stages []service.Service, file *workspace.Snapshot) [][]service.Service {
+func (r *run) tiers(p *plumbing, file *workspace.Snapshot) [][]service.Service {
 	var all []service.Service
 	ready := func() error { return service.Readiness(all...) }
 	telemetry.RegisterProcess(p.registry, version(), ready)
-	ground := []service.Service{service.NewHTTPServer("admin", p.adminPort, telemetry.AdminHandler(p.registry, ready, p.routes()...), p.log)}
+	admin := telemetry.Admin{Gatherer: p.registry, Ready: ready, Profiles: p.cfg.AdminPprof, Routes: p.routes()}
+	ground := []service.Service{service.NewHTTPServer("admin", p.adminPort, admin.Handler(), p.log)}
 	if p.broker != nil {
 		ground = append(ground, p.broker)
 	}
 	if p.trace != nil {
 		ground = append(ground, p.trace)
 	}
-	top := stages
-	if p.regulations != nil {
-		top = append(top, p.regulations)
-	}
+	top := p.services()
 	if p.receiverPort != nil {
 		top = append(top, r.receiver(p))
 	}
@@ -120,8 +119,8 @@ func (r *run) tiers(p *plumbing, stages []service.Service, file *workspace.Snaps
 	}
 	tiers := [][]service.Service{
 		ground,
-		{&preparation{p: p, target: r.target, file: file}},
-		{p.follower(), kafka.NewGuard(p.topics, p.registry, p.log)},
+		{&preparation{p: p, file: file}},
+		{p.follower(), topics.NewWatcher(p.topics, p.registry, p.log)},
 		top,
 		{&greeting{greet: func() error { return r.greet(p) }}},
 	}

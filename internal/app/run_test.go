@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/internal/app/settings"
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // TestTheFirstMinute is what a person does first: start it, paste the call that
@@ -227,7 +227,7 @@ func TestWhatCannotWorkIsOneClearLine(t *testing.T) {
 // attempt runs a target that is expected to refuse to start.
 func attempt(t *testing.T, target string, env map[string]string) error {
 	t.Helper()
-	cfg, err := settings.Load(env)
+	cfg, err := settings.Load(env, Stages())
 	if err != nil {
 		return err
 	}

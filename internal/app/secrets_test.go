@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/internal/app/settings"
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // credentials are the user information and query of every endpoint's URL.
@@ -241,7 +241,7 @@ func breakFile(t *testing.T, env map[string]string, v *vault, seen *evidence) {
 		}
 		seen.add("apply", out)
 	}
-	_, err := settings.Load(with(env, "KAFKA_BROKERS", "localhost", "KAFKA_SASL_MECHANISM", "none", "KAFKA_PASSWORD", "zqPassword7"))
+	_, err := settings.Load(with(env, "KAFKA_BROKERS", "localhost", "KAFKA_SASL_MECHANISM", "none", "KAFKA_PASSWORD", "zqPassword7"), Stages())
 	seen.add("errors of settings", fmt.Sprint(err))
 }
 

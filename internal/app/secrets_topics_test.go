@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"testing"
 	"time"
@@ -17,12 +18,20 @@ import (
 // consumer reads topics of a process from their start.
 func consumer(t *testing.T, env map[string]string, topics ...string) *kgo.Client {
 	t.Helper()
-	cfg, err := settings.Load(env)
+	cfg, err := settings.Load(env, Stages())
 	if err != nil {
 		t.Fatal(err)
 	}
-	cl, err := kgo.NewClient(kgo.SeedBrokers(cfg.Brokers().Brokers...), kgo.ConsumeTopics(topics...), kgo.ConsumeRegex(),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(100*time.Millisecond), kgo.MetadataMinAge(100*time.Millisecond))
+	brokers, err := cfg.Brokers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts, err := brokers.Options(slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cl, err := kgo.NewClient(append(opts, kgo.ConsumeTopics(topics...), kgo.ConsumeRegex(),
+		kgo.FetchMaxWait(100*time.Millisecond), kgo.MetadataMinAge(100*time.Millisecond))...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/doctor"
 	"github.com/anabranch/anabranch/internal/status"
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // TestStatusOfADestinationThatIsDown is what a person sees while a receiver fails,

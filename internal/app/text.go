@@ -12,10 +12,13 @@ import (
 func (p *plumbing) startText() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nAnabranch is ready.\n\n")
-	fmt.Fprintf(&b, "  collection API   http://%s/v1/\n", p.collect)
+	fmt.Fprintf(&b, "  collection API   http://%s/v1/\n", p.collect())
 	fmt.Fprintf(&b, "  metrics, health  http://%s/metrics, /readyz\n", p.adminPort.Addr())
+	if p.tokenFile != "" {
+		fmt.Fprintf(&b, "  /regulations     asks for the token in %s\n", p.tokenFile)
+	}
 	if p.broker != nil {
-		fmt.Fprintf(&b, "  embedded broker  %s, data in %s\n", p.broker.Addr(), p.cfg.DataDir)
+		fmt.Fprintf(&b, "  embedded broker  %s, data and password in %s\n", p.broker.Addr(), p.cfg.DataDir)
 	} else {
 		fmt.Fprintf(&b, "  brokers          %s\n", strings.Join(p.brokers.Brokers, ","))
 	}
@@ -24,7 +27,7 @@ func (p *plumbing) startText() string {
 	}
 	fmt.Fprintf(&b, "  webhook receiver %s (signed deliveries are printed below)\n\n", p.receiverURL())
 	fmt.Fprintf(&b, "Send a first call:\n\n")
-	fmt.Fprintf(&b, "  curl -u %s: http://%s/v1/track -d '{\"userId\":\"u1\",\"event\":\"Signed Up\",\"properties\":{\"plan\":\"pro\"}}'\n\n", workspace.ExampleWriteKey, p.collect)
+	fmt.Fprintf(&b, "  curl -u %s: http://%s/v1/track -d '{\"userId\":\"u1\",\"event\":\"Signed Up\",\"properties\":{\"plan\":\"pro\"}}'\n\n", workspace.ExampleWriteKey, p.collect())
 	return b.String()
 }
 

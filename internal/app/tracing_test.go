@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/anabranch/anabranch/internal/telemetry/trace/tracetest"
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // parentTrace is the trace of whoever makes the call of TestOneTraceOfOneCall.
@@ -79,7 +79,7 @@ func TestOneTraceOfOneCall(t *testing.T) {
 	t.Parallel()
 	collector := tracetest.New(t)
 	env := with(environment(t), "WORKSPACE_FILE", tracedWorkspace(t), "WEBHOOK_SINK_ALLOW_NETWORKS", "127.0.0.0/8",
-		"WEBHOOK_SINK_RETRY_DELAYS", "100ms", "OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+		"INGEST_TRUSTED_PROXIES", "127.0.0.0/8", "WEBHOOK_SINK_RETRY_DELAYS", "100ms", "OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
 	r := start(t, env)
 	callTraced(t, r)
 	const all = 1 + 1 + 1 + 2 + 3 + 3 // request, send; process, 2 sends; 3 attempts, each with a POST

@@ -14,32 +14,42 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+
+	"github.com/anabranch/anabranch/internal/broker/datadir"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // A Broker is an open embedded broker: it holds its data directory and its port, and serves clients.
 type Broker struct {
-	addr    string
-	bootID  string
-	logDir  string
-	every   time.Duration
-	readers func(topic string) []string
-	intake  *intake
-	log     *slog.Logger
-	lock    *dirLock
-	cluster *kfake.Cluster
+	addr     string
+	dir      datadir.Dir
+	password schemas.Secret
+	bootID   string
+	logDir   string
+	every    time.Duration
+	readers  func(topic string) []string
+	intake   *intake
+	log      *slog.Logger
+	lock     *dirLock
+	cluster  *kfake.Cluster
 
 	closing sync.Once
 	closed  atomic.Bool
 	result  error
 }
 
-// Open locks the data directory, binds the address, repairs what a kill may have left behind and loads the log. When
-// it returns, the broker serves clients. It fails with an error that names DATA_DIR or BROKER_ADDR when another
-// process has the directory or the port, when the directory can't be written to, and when its log is unreadable.
+// Open closes the data directory to other users and locks it, binds the address, repairs what a kill may have left behind
+// and loads the log. When it returns, the broker serves clients that know its password, which is in a file of the
+// directory. It fails with an error that names DATA_DIR or BROKER_ADDR when another process has the directory or the port,
+// when the directory can't be written to or closed, and when its log is unreadable. The process's umask becomes 077.
 //
 // Either Run or Close must follow.
 func Open(cfg Config, log *slog.Logger) (_ *Broker, err error) {
 	if err = cfg.Validate(); err != nil {
+		return nil, err
+	}
+	dir, err := datadir.Open(cfg.DataDir, log)
+	if err != nil {
 		return nil, err
 	}
 	lock, err := lockDir(cfg.DataDir)
@@ -51,12 +61,16 @@ func Open(cfg Config, log *slog.Logger) (_ *Broker, err error) {
 			err = errors.Join(err, lock.release())
 		}
 	}()
-	listener, err := listen(cfg.Addr)
+	password, err := dir.Secret(datadir.BrokerPassword)
 	if err != nil {
 		return nil, err
 	}
-	logDir := filepath.Join(cfg.DataDir, "broker")
-	cluster, err := load(logDir, listener, log)
+	listener, err := listen(cfg.Addr, log)
+	if err != nil {
+		return nil, err
+	}
+	logDir := filepath.Join(cfg.DataDir, datadir.Log)
+	cluster, err := load(logDir, listener, password, log)
 	if err != nil {
 		// The load may have failed before the listener was handed over; a second Close is harmless.
 		listener.Close() //nolint:errcheck // nothing was ever accepted on it
@@ -67,18 +81,21 @@ func Open(cfg Config, log *slog.Logger) (_ *Broker, err error) {
 		every = defaultRetentionEvery
 	}
 	return &Broker{
-		addr: listener.Addr().String(), bootID: newBootID(), logDir: logDir, every: every,
+		addr: listener.Addr().String(), dir: dir, password: password, bootID: newBootID(), logDir: logDir, every: every,
 		readers: cfg.Readers, intake: newIntake(&cfg, log), log: log, lock: lock, cluster: cluster,
 	}, nil
 }
 
 // load repairs a log directory and starts a broker on it.
-func load(logDir string, listener net.Listener, log *slog.Logger) (*kfake.Cluster, error) {
+func load(logDir string, listener net.Listener, password schemas.Secret, log *slog.Logger) (*kfake.Cluster, error) {
 	began := time.Now()
 	if err := repair(logDir, log); err != nil {
 		return nil, err
 	}
-	cluster, err := kfake.NewCluster(options(logDir, listener, log)...)
+	if err := forgetUsers(logDir); err != nil {
+		return nil, err
+	}
+	cluster, err := kfake.NewCluster(options(logDir, listener, password, log)...)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +112,13 @@ func (*Broker) Name() string { return "broker" }
 
 // Addr returns the address that clients connect to, host:port.
 func (b *Broker) Addr() string { return b.addr }
+
+// Password returns what clients authenticate with as [User], by [Mechanism].
+func (b *Broker) Password() schemas.Secret { return b.password }
+
+// AdminToken returns the token that lets programs of this user change things at the admin address. It is made in the data
+// directory, as the password is.
+func (b *Broker) AdminToken() (schemas.Secret, error) { return b.dir.Secret(datadir.AdminToken) }
 
 // BootID returns a word that differs each time a broker is opened: 16 letters and digits. Transactional ids on
 // this broker must contain it; see the package comment.

@@ -117,7 +117,7 @@ func TestOpenRefusesADirectoryInUse(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, dir)
 	_, err := Open(Config{DataDir: dir, Addr: "127.0.0.1:0"}, quiet())
-	want := fmt.Sprintf("lock DATA_DIR=%s: another process (pid %d) has it; stop that one, or set DATA_DIR to another directory", dir, os.Getpid())
+	want := fmt.Sprintf("lock DATA_DIR=%s: another process (pid %d) uses it; stop that process, or set DATA_DIR to another directory", dir, os.Getpid())
 	if err == nil || err.Error() != want {
 		t.Errorf("second Open\n got %v\nwant %s", err, want)
 	}
@@ -156,7 +156,7 @@ func TestOpenRefusesAPortInUse(t *testing.T) {
 	b := open(t, t.TempDir())
 	dir := t.TempDir()
 	_, err := Open(Config{DataDir: dir, Addr: b.Addr()}, quiet())
-	want := fmt.Sprintf("listen on BROKER_ADDR=%s: address already in use: another process has it; set BROKER_ADDR to move it", b.Addr())
+	want := fmt.Sprintf("listen on BROKER_ADDR=%s: address already in use: another process uses it; set BROKER_ADDR to another address", b.Addr())
 	if err == nil || err.Error() != want {
 		t.Errorf("Open\n got %v\nwant %s", err, want)
 	}

@@ -24,15 +24,17 @@ func TestNothingIsEverCompacted(t *testing.T) {
 	}
 	produce(t, client(t, b), "workspace", want...)
 	closed(t, b)
+	password := b.Password()
 	compactEveryMillisecond(t, filepath.Join(dir, "broker", "broker_configs.json"))
 
 	t.Run("kfake by itself compacts", func(t *testing.T) {
 		image := killed(t, dir)
-		cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.DataDir(filepath.Join(image, "broker")))
+		cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.DataDir(filepath.Join(image, "broker")),
+			kfake.EnableSASL(), kfake.Superuser(Mechanism, User, "unused"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		bare := &Broker{addr: cluster.ListenAddrs()[0], cluster: cluster}
+		bare := &Broker{addr: cluster.ListenAddrs()[0], cluster: cluster, password: password}
 		defer cluster.Close()
 		create(t, bare, "another", 1) // makes kfake look whether its timer should run
 		eventually(t, func() error {

@@ -16,7 +16,7 @@ const defaultRetentionEvery = time.Minute
 // Config says where the broker keeps its log and where it listens.
 type Config struct {
 	DataDir string `env:"DATA_DIR" envDefault:"./anabranch-data" desc:"directory of the embedded broker's log and of local stores"`
-	Addr    string `env:"BROKER_ADDR" envDefault:"127.0.0.1:9092" desc:"loopback address of the embedded broker; any Kafka tool may connect"`
+	Addr    string `env:"BROKER_ADDR" envDefault:"127.0.0.1:9092" desc:"loopback address of the embedded broker; any Kafka tool may connect with the password in DATA_DIR/broker-password"`
 
 	// RetentionEvery is how often the log is trimmed; zero is once a minute.
 	RetentionEvery time.Duration
@@ -42,7 +42,7 @@ func (c Config) Validate() error {
 		return fmt.Errorf("BROKER_ADDR=%s: expected host:port, such as 127.0.0.1:9092", c.Addr)
 	}
 	if !isLoopback(host) {
-		return fmt.Errorf("BROKER_ADDR=%s: expected a loopback address, such as 127.0.0.1:9092: the embedded broker knows no passwords; "+
+		return fmt.Errorf("BROKER_ADDR=%s: expected a loopback address, such as 127.0.0.1:9092: the embedded broker does not encrypt; "+
 			"set KAFKA_BROKERS to use a broker that other machines may reach", c.Addr)
 	}
 	return nil

@@ -45,10 +45,38 @@
 // router has taken back, and then receive it again. So no response reaches its limit: its room is divided among the
 // partitions of the request beforehand (TestAFullResponseTellsWhatWasAborted).
 //
+// # Who may use it
+//
+// Whoever has the password, which is in a file of the data directory (package datadir), and that is its user's alone: the log holds the
+// secrets of destinations and the events of people, and every user of the machine can reach a loopback address. What comes in
+// is checked before kfake sees it (package gate); FuzzRequests sends it anything.
+//
+//   - kfake's PLAIN lets in any unknown user with an empty password, so there is SCRAM alone
+//     (TestOnlyWhoKnowsThePasswordGetsIn).
+//   - It notes its users in a file, which it prefers to those that it is given: a log from before the password would let nobody
+//     in, and a new password would not be in force (TestALogFromBeforeThePassword, TestThePasswordStays).
+//
 // # What it costs
 //
 // Opening reads the whole log. After a clean stop that takes 0.6 s for each gigabyte, and memory that is free again
 // soon; after a kill it takes 3 s and as much memory as there is log. So bound the log, with retention.bytes and
 // retention.ms of its topics. While it runs, about 70 bytes of memory stay in use for each record batch in the log,
 // and a file descriptor for each segment that was ever read.
+//
+// # Non-obvious
+//
+//   - kfake's own retention empties an idle partition, which then begins again at offset
+//     0, below the groups' commits. Ours deletes whole segments and never the last one
+//     (TestRetentionKeepsOffsets).
+//   - kfake does not cut off a torn last entry of its state logs, and whatever is
+//     appended behind it is lost at the next kill (TestTornOffsetDoesNotHideLaterOnes). A
+//     batch without its index entry is shown to readers that should not see it
+//     (TestBatchWithoutIndexEntryIsNotCommitted). A snapshot with an open transaction
+//     keeps the last stable offset where it is (TestDropStaleSnapshot). All three are
+//     repaired as the broker opens.
+//   - Compaction is not safe against a crash, so nothing is ever compacted
+//     (TestNothingIsEverCompacted): the topic `workspace` is kept whole, and its readers
+//     take the last record of each key (TestEmbeddedKeepsStateWhole in package policy).
+//   - That a kill in the midst of a commit doubles records on a few partitions at most,
+//     and loses none, was measured. No test holds this.
 package broker

@@ -11,6 +11,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
 )
 
 // patience bounds every wait of a test. It is only ever reached by a test that fails.
@@ -49,13 +50,18 @@ func killed(t *testing.T, dir string) string {
 
 func client(t *testing.T, b *Broker, options ...kgo.Opt) *kgo.Client {
 	t.Helper()
-	cl, err := kgo.NewClient(append(options, kgo.SeedBrokers(b.Addr()), kgo.ProducerLinger(0), kgo.ProducerBatchCompression(kgo.NoCompression()),
+	cl, err := kgo.NewClient(append(options, kgo.SeedBrokers(b.Addr()), authenticated(b), kgo.ProducerLinger(0), kgo.ProducerBatchCompression(kgo.NoCompression()),
 		kgo.DisableClientMetrics())...) // their last push takes a second when the broker has gone
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(cl.Close)
 	return cl
+}
+
+// authenticated is what a client of the broker needs beside its address.
+func authenticated(b *Broker) kgo.Opt {
+	return kgo.SASL(scram.Auth{User: User, Pass: b.Password().Reveal()}.AsSha256Mechanism())
 }
 
 func admin(t *testing.T, b *Broker) *kadm.Client {

@@ -140,11 +140,11 @@ func (in *intake) judge(unread int64) {
 	switch {
 	case in.refusing && !in.behind:
 		in.behind = true
-		in.log.Warn("events come in faster than they are routed: calls are answered 503 whenever the limit is reached, and none is deleted",
+		in.log.Warn("events arrive faster than they are routed: calls are answered 503 whenever the limit is reached, and no event is deleted",
 			"topic", in.topic, "unrouted_bytes", unread, "limit_bytes", in.limit, "variable", "BROKER_MAX_UNROUTED_BYTES")
 	case in.behind && unread < in.limit/2:
 		in.behind = false
-		in.log.Info("routing has caught up, all calls are taken in", "topic", in.topic, "unrouted_bytes", unread)
+		in.log.Info("routing has caught up, all calls are accepted", "topic", in.topic, "unrouted_bytes", unread)
 	}
 	if !in.refusing {
 		in.full.Store(nil)

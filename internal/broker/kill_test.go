@@ -36,7 +36,7 @@ func produceForEver(dir, run string, acknowledged io.Writer) error {
 	if err != nil {
 		return err
 	}
-	cl, err := kgo.NewClient(kgo.SeedBrokers(b.Addr()), kgo.ProducerLinger(0), kgo.MaxBufferedRecords(100))
+	cl, err := kgo.NewClient(kgo.SeedBrokers(b.Addr()), authenticated(b), kgo.ProducerLinger(0), kgo.MaxBufferedRecords(100))
 	if err != nil {
 		return err
 	}

@@ -4,29 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/anabranch/anabranch/internal/broker/internal/gate"
 )
 
 // acceptPause is the longest pause after an accept that failed.
 const acceptPause = time.Second
 
-// listen binds the address of the broker.
-func listen(addr string) (net.Listener, error) {
+// listen binds the address of the broker. What comes in there is checked before kfake sees it.
+func listen(addr string, log *slog.Logger) (net.Listener, error) {
 	var lc net.ListenConfig
 	ln, err := lc.Listen(context.Background(), "tcp", addr)
 	if err == nil {
-		return &patientListener{Listener: ln, closed: make(chan struct{})}, nil
+		return gate.New(&patientListener{Listener: ln, closed: make(chan struct{})}, log), nil
 	}
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("listen on BROKER_ADDR=%s: %w: another process has it; set BROKER_ADDR to move it", addr, syscall.EADDRINUSE)
+		return nil, fmt.Errorf("listen on BROKER_ADDR=%s: %w: another process uses it; set BROKER_ADDR to another address", addr, syscall.EADDRINUSE)
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err // the operation's own text repeats network and address
 	}
-	return nil, fmt.Errorf("listen on BROKER_ADDR=%s: %w; set BROKER_ADDR to move it", addr, err)
+	return nil, fmt.Errorf("listen on BROKER_ADDR=%s: %w; set BROKER_ADDR to another address", addr, err)
 }
 
 // patientListener tries again when an accept fails. kfake stops listening for good at the first failure, so that a

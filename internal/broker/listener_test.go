@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 // failing is a listener whose accepts fail a number of times, then succeed until it is closed.
@@ -69,7 +71,7 @@ func TestCloseEndsThePauseOfAccept(t *testing.T) {
 			_, err := l.Accept()
 			result <- err
 		}()
-		time.Sleep(10*time.Second + 300*time.Millisecond) // virtual: somewhere in a pause
+		virtual.Sleep(10*time.Second + 300*time.Millisecond) // virtual: somewhere in a pause
 		began := time.Now()
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
@@ -81,8 +83,8 @@ func TestCloseEndsThePauseOfAccept(t *testing.T) {
 }
 
 func TestListenErrors(t *testing.T) {
-	_, err := listen("127.0.0.1:kafka-ish")
-	want := "listen on BROKER_ADDR=127.0.0.1:kafka-ish: lookup tcp/kafka-ish: unknown port; set BROKER_ADDR to move it"
+	_, err := listen("127.0.0.1:kafka-ish", quiet())
+	want := "listen on BROKER_ADDR=127.0.0.1:kafka-ish: lookup tcp/kafka-ish: unknown port; set BROKER_ADDR to another address"
 	if err == nil || err.Error() != want {
 		t.Errorf("listen\n got %v\nwant %s", err, want)
 	}

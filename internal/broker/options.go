@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+
+	"github.com/anabranch/anabranch/schemas"
 )
 
 const (
@@ -30,15 +32,26 @@ const (
 	minSessionTimeout = 100 * time.Millisecond
 )
 
+// Clients authenticate as User by Mechanism.
+const (
+	User      = "anabranch"
+	Mechanism = "SCRAM-SHA-256"
+)
+
 // options configures the one node. Topics are never created by the way (the default): a topic that springs up on the
 // first produce would have neither the partitions nor the retention that belong to its name.
-func options(logDir string, listener net.Listener, log *slog.Logger) []kfake.Opt {
+//
+// Clients authenticate by SCRAM alone. kfake's PLAIN lets in any unknown user with an empty password, and a client that is
+// fooled by another process on this port would tell that one the password.
+func options(logDir string, listener net.Listener, password schemas.Secret, log *slog.Logger) []kfake.Opt {
 	return []kfake.Opt{
 		kfake.NumBrokers(1),
 		kfake.ClusterID("anabranch"),
 		kfake.DataDir(logDir),
 		kfake.ListenFn(func(string, string) (net.Listener, error) { return listener, nil }),
 		kfake.WithLogger(logger{log}),
+		kfake.EnableSASL(),
+		kfake.Superuser(Mechanism, User, password.Reveal()),
 		kfake.GroupMinSessionTimeout(minSessionTimeout),
 		kfake.BrokerConfigs(map[string]string{
 			"log.cleaner.backoff.ms": strconv.FormatInt(never.Milliseconds(), 10),

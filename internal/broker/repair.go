@@ -89,3 +89,12 @@ func replaceFile(path string, content []byte) error {
 	}
 	return nil
 }
+
+// forgetUsers has the password that is given to kfake in force: it would take those that it has noted, of which a log from
+// before there were any has none.
+func forgetUsers(logDir string) error {
+	if err := os.Remove(filepath.Join(logDir, "sasl.json")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forget the users of the log: %w", err)
+	}
+	return nil
+}

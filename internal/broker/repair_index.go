@@ -60,7 +60,7 @@ func mendIndexes(dir string, log *slog.Logger) error {
 		if sameIndex(index, want) {
 			continue
 		}
-		log.Warn("repaired after a kill: index written anew", "file", name+".idx",
+		log.Warn("repaired after a kill: index rebuilt", "file", name+".idx",
 			"entries", len(index)/indexEntry, "batches", len(want)/indexEntry)
 		if err := replaceFile(name+".idx", want); err != nil {
 			return err

@@ -33,7 +33,7 @@ func mendStateLog(path string, log *slog.Logger) error {
 	if len(intact) == len(raw) {
 		return nil
 	}
-	log.Warn("repaired after a kill: broken bytes removed from a state log", "file", path, "bytes", len(raw)-len(intact))
+	log.Warn("repaired after a kill: incomplete entry removed from a state log", "file", path, "bytes", len(raw)-len(intact))
 	return replaceFile(path, intact)
 }
 

@@ -10,14 +10,19 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
+
+	"github.com/anabranch/anabranch/internal/kafka/policy"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
 )
 
 // retain trims the log at once and then on a timer, and watches the intake, until ctx ends. It asks as any client does,
 // over the wire: methods of the cluster block for ever when it closes meanwhile, a request just fails.
 func (b *Broker) retain(ctx context.Context) error {
-	client, err := kgo.NewClient(kgo.SeedBrokers(b.addr), kgo.ClientID("anabranch-retention"), kgo.DisableClientMetrics())
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.addr), kgo.ClientID("anabranch-retention"), kgo.DisableClientMetrics(),
+		kgo.SASL(scram.Auth{User: User, Pass: b.password.Reveal()}.AsSha256Mechanism()))
 	if err != nil {
-		return fmt.Errorf("make the client of retention: %w", err)
+		return fmt.Errorf("create the client for retention: %w", err)
 	}
 	defer client.Close()
 	tick := time.NewTicker(b.every)
@@ -27,9 +32,9 @@ func (b *Broker) retain(ctx context.Context) error {
 	// A pass that fails is no reason to stop a broker: the next one does its work too.
 	for trim := true; ; {
 		if trim {
-			b.warn(ctx, "trim of the log failed, nothing more is deleted until the next one", b.trim(ctx, client))
+			b.warn(ctx, "trimming the log failed, nothing is deleted until the next attempt", b.trim(ctx, client))
 		}
-		b.warn(ctx, "look at what waits in the log failed", b.intake.look(ctx, client, b.logDir))
+		b.warn(ctx, "checking what is waiting in the log failed", b.intake.look(ctx, client, b.logDir))
 		select {
 		case <-tick.C:
 			trim = true
@@ -51,20 +56,24 @@ func (b *Broker) warn(ctx context.Context, message string, err error) {
 // trim deletes the segments of all topics that are over their limits.
 func (b *Broker) trim(ctx context.Context, client *kgo.Client) error {
 	all := kmsg.NewPtrMetadataRequest()
-	topics, err := all.RequestWith(ctx, client)
+	listed, err := all.RequestWith(ctx, client)
 	if err != nil {
 		return fmt.Errorf("list topics: %w", err)
 	}
-	configs, err := describe(ctx, client, topics.Topics)
+	names := make([]string, len(listed.Topics))
+	for i := range names {
+		names[i] = *listed.Topics[i].Topic
+	}
+	configs, err := topics.Settings(ctx, client, []string{"cleanup.policy", policy.RetentionMs, policy.RetentionBytes}, names...)
 	if err != nil {
 		return err
 	}
-	reached, err := b.progress(ctx, client, topics.Topics)
+	reached, err := b.progress(ctx, client, listed.Topics)
 	if err != nil {
 		return err
 	}
 	request := kmsg.NewPtrDeleteRecordsRequest()
-	for _, topic := range topics.Topics {
+	for _, topic := range listed.Topics {
 		name := *topic.Topic
 		if !deletes(configs[name]["cleanup.policy"]) {
 			continue
@@ -79,41 +88,14 @@ func (b *Broker) trim(ctx context.Context, client *kgo.Client) error {
 	return deleteRecords(ctx, client, request)
 }
 
-// describe returns the effective configuration of each topic.
-func describe(ctx context.Context, client *kgo.Client, topics []kmsg.MetadataResponseTopic) (map[string]map[string]string, error) {
-	request := kmsg.NewPtrDescribeConfigsRequest()
-	for _, topic := range topics {
-		resource := kmsg.NewDescribeConfigsRequestResource()
-		resource.ResourceType = kmsg.ConfigResourceTypeTopic
-		resource.ResourceName = *topic.Topic
-		resource.ConfigNames = []string{"cleanup.policy", "retention.ms", "retention.bytes"}
-		request.Resources = append(request.Resources, resource)
-	}
-	response, err := request.RequestWith(ctx, client)
-	if err != nil {
-		return nil, fmt.Errorf("describe topics: %w", err)
-	}
-	configs := make(map[string]map[string]string, len(response.Resources))
-	for _, resource := range response.Resources {
-		values := make(map[string]string, len(resource.Configs))
-		for _, config := range resource.Configs {
-			if config.Value != nil {
-				values[config.Name] = *config.Value
-			}
-		}
-		configs[resource.ResourceName] = values
-	}
-	return configs, nil
-}
-
 // limitsOf reads the limits from a topic's configuration. What can't be read limits nothing: kfake takes any text for
 // a value, and nothing should be deleted because of a typing error.
 func limitsOf(config map[string]string) limits {
 	l := limits{age: -1, size: -1}
-	if ms, err := strconv.ParseInt(config["retention.ms"], 10, 64); err == nil && ms >= 0 && ms <= never.Milliseconds() {
+	if ms, err := strconv.ParseInt(config[policy.RetentionMs], 10, 64); err == nil && ms >= 0 && ms <= never.Milliseconds() {
 		l.age = time.Duration(ms) * time.Millisecond
 	}
-	if size, err := strconv.ParseInt(config["retention.bytes"], 10, 64); err == nil {
+	if size, err := strconv.ParseInt(config[policy.RetentionBytes], 10, 64); err == nil {
 		l.size = size
 	}
 	return l

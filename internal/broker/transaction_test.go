@@ -85,7 +85,7 @@ func TestKillKeepsOffsetsOfTransactions(t *testing.T) {
 	create(t, b, "raw", 1)
 	create(t, b, "routed", 1)
 	produce(t, client(t, b), "raw", "one", "two")
-	session, err := kgo.NewGroupTransactSession(kgo.SeedBrokers(b.Addr()), kgo.TransactionalID("router-"+b.BootID()), kgo.ConsumerGroup(group),
+	session, err := kgo.NewGroupTransactSession(kgo.SeedBrokers(b.Addr()), authenticated(b), kgo.TransactionalID("router-"+b.BootID()), kgo.ConsumerGroup(group),
 		kgo.ConsumeTopics("raw"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	if err != nil {
 		t.Fatal(err)

@@ -9,11 +9,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/ranges"
 )
 
 // ErrGone says that the value of a dead letter was left out because of its size,
 // and that the topic it first stood in does not hold it any more.
-var ErrGone = errors.New("its value was left out and is gone from where it stood")
+var ErrGone = errors.New("its value was left out, and the original record is gone")
 
 // errFound ends a search.
 var errFound = errors.New("found")
@@ -26,16 +27,16 @@ func (l *Log) Event(ctx context.Context, dead *Letter) (*kgo.Record, error) {
 		return dead.Record, nil
 	}
 	from := dead.Headers.From
-	ranges, err := l.ranges(ctx, from.Topic, time.Time{})
+	held, err := l.ranges(ctx, from.Topic, time.Time{})
 	if err != nil {
 		return nil, err
 	}
-	if r, ok := ranges[from.Partition]; !ok || from.Offset < r.Start || from.Offset >= r.End {
+	if r, ok := held[from.Partition]; !ok || from.Offset < r.Start || from.Offset >= r.End {
 		return nil, ErrGone
 	}
 	var event *kgo.Record
-	at := span{from.Topic, from.Partition, kafka.Range{Start: from.Offset, End: from.Offset + 1}}
-	err = l.read(ctx, at, func(r *kgo.Record) error {
+	at := ranges.Range{Start: from.Offset, End: from.Offset + 1}
+	err = l.read(ctx, from.Topic, from.Partition, at, func(r *kgo.Record) error {
 		event = r
 		return errFound
 	})

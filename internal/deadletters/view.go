@@ -9,14 +9,15 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/ranges"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/schemas"
 )
 
 // Log is where dead letters are read.
 type Log struct {
 	Kafka  []kgo.Opt // what every client of the process shares
-	Topics *kafka.Topics
+	Topics *topics.Admin
 }
 
 // View is what a [Log] held at one moment. What dies later is not in it, nor what
@@ -25,7 +26,7 @@ type View struct {
 	log      *Log
 	selected Selection
 	ids      map[ID]bool // of the selection; empty: any
-	ranges   map[int32]kafka.Range
+	ranges   map[int32]ranges.Range
 	marks    marks
 }
 
@@ -45,7 +46,7 @@ func Open(ctx context.Context, log *Log, selected Selection) (*View, error) {
 		return nil, err
 	}
 	for _, partition := range slices.Sorted(maps.Keys(redriven)) {
-		err := log.read(ctx, span{schemas.TopicRedriven, partition, redriven[partition]}, v.marks.add)
+		err := log.read(ctx, schemas.TopicRedriven, partition, redriven[partition], v.marks.add)
 		if err != nil {
 			return nil, err
 		}
@@ -63,8 +64,7 @@ func (v *View) Each(ctx context.Context, yield func(*Letter) error) error {
 	}
 	found := 0
 	for _, partition := range slices.Sorted(maps.Keys(v.ranges)) {
-		s := span{schemas.TopicDeadLetters, partition, v.narrow(partition)}
-		err := v.log.read(ctx, s, func(r *kgo.Record) error {
+		err := v.log.read(ctx, schemas.TopicDeadLetters, partition, v.narrow(partition), func(r *kgo.Record) error {
 			l := newLetter(r)
 			if !v.selected.matches(l) || len(v.ids) > 0 && !v.ids[l.ID] {
 				return nil
@@ -100,18 +100,18 @@ func (v *View) outside() error {
 }
 
 // narrow is the part of a partition that holds all of its selected dead letters.
-func (v *View) narrow(partition int32) kafka.Range {
+func (v *View) narrow(partition int32) ranges.Range {
 	if len(v.ids) == 0 {
 		return v.ranges[partition]
 	}
-	var r kafka.Range
+	var r ranges.Range
 	for id := range v.ids {
 		switch {
 		case id.Partition != partition:
 		case r.End == 0:
-			r = kafka.Range{Start: id.Offset, End: id.Offset + 1}
+			r = ranges.Range{Start: id.Offset, End: id.Offset + 1}
 		default:
-			r = kafka.Range{Start: min(r.Start, id.Offset), End: max(r.End, id.Offset+1)}
+			r = ranges.Range{Start: min(r.Start, id.Offset), End: max(r.End, id.Offset+1)}
 		}
 	}
 	return r

@@ -12,8 +12,9 @@ import (
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/deadletters/internal/dltest"
 	"github.com/anabranch/anabranch/internal/kafka"
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/internal/kafka/ranges"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 func newYard(t *testing.T) (*dltest.Yard, *testkit.Cluster) {
@@ -150,7 +151,12 @@ func commitOne(t *testing.T, cluster *testkit.Cluster, partition int32) deadlett
 	if err := cl.EndTransaction(t.Context(), kgo.TryCommit); err != nil {
 		t.Fatal(err)
 	}
-	return deadletters.ID{Partition: partition, Offset: r.Offset + 1}
+	marker := r.Offset + 1
+	testkit.Until(t, func() bool { // brokers write it after their answer
+		held, err := ranges.List(t.Context(), cl, schemas.TopicDeadLetters, time.Time{})
+		return err == nil && held[partition].End > marker
+	}, "the marker")
+	return deadletters.ID{Partition: partition, Offset: marker}
 }
 
 func TestEventByReference(t *testing.T) {

@@ -149,7 +149,7 @@ func judgeBrokers(seeds []seed, variable string) []Finding {
 			continue
 		}
 		f.problem(fmt.Sprintf("broker %d", b.id), fmt.Sprintf("advertises %s, which can't be reached from here: %s", b.addr, cause(b.err)),
-			cmp.Or(kafka.Advice(b.err), "set advertised.listeners of the broker to an address that clients can reach, and see that name servers and firewalls agree"))
+			cmp.Or(kafka.Advice(b.err), "set advertised.listeners of the broker to an address that clients can reach, and check name servers and firewalls"))
 	}
 	if reached > 0 && reached == len(brokers) {
 		f.ok("", fmt.Sprintf("%d of %d addresses answer, the slowest after %s; so do all %d brokers under the addresses they advertise",

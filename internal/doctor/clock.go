@@ -24,10 +24,10 @@ func judgeClock(c clockFacts) []Finding {
 	f := &findings{check: CheckClock}
 	if ahead := c.newest.Sub(c.now); !c.newest.IsZero() && ahead > clockPatience {
 		f.problem("raw-events", fmt.Sprintf("its newest event is %s in the future: the clock of this machine, of a broker, or of a machine that runs ingest is wrong", terminal.Brief(ahead)),
-			"synchronise the clocks (chrony, systemd-timesyncd): windows and due times of retries go by them")
+			"synchronise the clocks (chrony, systemd-timesyncd): retry windows and due times depend on them")
 	}
 	if !c.synchronised {
 		f.warn("this machine", "the kernel says that its clock is not synchronised", "run chrony or systemd-timesyncd")
 	}
-	return f.otherwise("nothing speaks against this machine's clock")
+	return f.otherwise("no problem found with this machine's clock")
 }

@@ -27,7 +27,7 @@ func lookAtData(dir string) dataFacts {
 			continue
 		}
 		if err == nil && !info.IsDir() {
-			err = errors.New("it is no directory")
+			err = errors.New("it is not a directory")
 		}
 		if err != nil {
 			facts.err = err
@@ -52,7 +52,7 @@ func judgeData(d dataFacts, most int64) []Finding {
 	const none = 64 << 20
 	switch {
 	case d.err != nil:
-		f.problem("DATA_DIR="+d.dir, "can't be written to: "+d.err.Error(), "give it to the user that runs anabranch, or name another directory")
+		f.problem("DATA_DIR="+d.dir, "can't be written to: "+d.err.Error(), "make it writable for the user that runs anabranch, or choose another directory")
 	case d.free >= 0 && d.free < none:
 		f.problem("DATA_DIR="+d.dir, fmt.Sprintf("its disk has %s left", mebibytes(d.free)), "make room: calls are answered 503 when the log can't be written")
 	case d.free >= 0 && d.free < most:

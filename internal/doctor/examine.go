@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -15,6 +16,10 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/acl"
+	"github.com/anabranch/anabranch/internal/kafka/groups"
+	"github.com/anabranch/anabranch/internal/kafka/ranges"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
+	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -22,42 +27,38 @@ import (
 // Settings are what an examination is made with.
 type Settings struct {
 	Kafka   []kgo.Opt // what every client of the process shares
-	Topics  *kafka.Topics
+	Topics  *topics.Admin
 	Brokers []string // the addresses from the settings
 	// Variable names the setting that Brokers are from.
 	Variable string
-	// Stages are those that read from the brokers.
-	Stages []Stage
+	Stages   pipeline.Stages
 	// Roles are those of which our principal must be capable.
-	Roles []string
-	// Retries are the topics that retries need.
-	Retries []string
+	Roles []acl.Role
 	// Workspace reads what is in force, and whether people have applied it.
 	Workspace func(context.Context) (*workspace.Snapshot, bool, error)
-	// Permit is the guard of addresses that endpoints may have.
-	Permit func(netip.AddrPort) error
-	// Unknown are variables that look like settings and are none.
-	Unknown []string
+	// Peers are addresses that endpoints may have beside those that stages permit.
+	Peers []netip.AddrPort
+	// Unknown are variables that look like settings and are none, each with the setting
+	// that is nearest to it; empty: none is near.
+	Unknown map[string]string
 	// Data is the directory of the embedded broker, empty without one, and DataBytes
 	// is about how large its log gets.
 	Data      string
 	DataBytes int64
-	// Connections and Attempts are how many clients and deliveries there may be at a
-	// time.
-	Connections, Attempts int
 }
-
-// Stage is a stage that reads from the brokers, and its consumer group. Copy is the
-// group that keeps a copy of its offsets on raw-events; empty: none does.
-type Stage struct{ Name, Group, Copy string }
 
 // Examine makes all checks. That brokers do not answer is a finding, and then there
 // are none about what only they could tell.
 func Examine(ctx context.Context, set Settings) *Diagnosis {
 	now := time.Now().UTC().Truncate(time.Millisecond)
+	connections, attempts := 0, 0
+	for _, s := range set.Stages {
+		known := s.Known()
+		connections, attempts = connections+known.Connections, attempts+known.Attempts
+	}
 	all := slices.Concat(
 		judgeSettings(set.Unknown),
-		judgeFiles(fileLimit(), set.Connections, set.Attempts),
+		judgeFiles(fileLimit(), connections, attempts),
 		judgeMemory(groupLimit("/"), goLimit()),
 	)
 	if set.Data != "" {
@@ -72,10 +73,14 @@ func Examine(ctx context.Context, set Settings) *Diagnosis {
 	return diagnose(now, all)
 }
 
-func judgeSettings(unknown []string) []Finding {
+func judgeSettings(unknown map[string]string) []Finding {
 	f := &findings{check: CheckSettings}
-	for _, name := range unknown {
-		f.warn(name, "is no setting", "`anabranch help config` lists those there are: it may be misspelt")
+	for _, name := range slices.Sorted(maps.Keys(unknown)) {
+		do := "it may be misspelt: `anabranch help config` lists all settings"
+		if near := unknown[name]; near != "" {
+			do = "did you mean " + near + "? `anabranch help config` lists all settings"
+		}
+		f.warn(name, "is no setting", do)
 	}
 	return f.otherwise("each can work")
 }
@@ -92,7 +97,7 @@ func (set *Settings) cluster(ctx context.Context, now time.Time) []Finding {
 	if err != nil {
 		return append(set.served(ctx, cl, now, workspace.NewSnapshot(nil, nil)), unable(CheckWorkspace, err))
 	}
-	all := append(set.served(ctx, cl, now, snapshot), judgeWorkspace(snapshot, applied)...)
+	all := append(set.served(ctx, cl, now, snapshot), slices.Concat(judgeWorkspace(snapshot, applied), judgeSecrets(snapshot))...)
 	if !applied {
 		return all // the example: it delivers to the receiver of `anabranch run`, whose sink may
 	}
@@ -100,21 +105,21 @@ func (set *Settings) cluster(ctx context.Context, now time.Time) []Finding {
 	if len(endpoints) == 0 {
 		return all
 	}
-	return append(all, judgeEndpoints(endpoints, beyond, set.Permit)...)
+	return append(all, judgeEndpoints(endpoints, beyond, set.Stages.Permit(set.Peers...))...)
 }
 
 // served makes the checks of what the brokers do for a workspace.
 func (set *Settings) served(ctx context.Context, cl *kgo.Client, now time.Time, s *workspace.Snapshot) []Finding {
 	set.awaitCoordinators(ctx)
 	all := set.topicsAndGrants(ctx, cl, s)
-	groups, err := lookAtGroups(ctx, set.Topics, set.Stages)
+	groups, err := lookAtGroups(ctx, set.Topics, set.Stages.Grouped())
 	if err != nil {
 		all = append(all, unable(CheckGroups, err))
 	}
 	all = append(all, judgeGroups(groups)...)
 	all = append(all, set.kept(ctx, s)...)
 	all = append(all, set.transactions(ctx, now, s)...)
-	newest, err := set.Topics.Newest(ctx, schemas.TopicRawEvents)
+	newest, err := ranges.Newest(ctx, set.Topics.Client, schemas.TopicRawEvents)
 	if err != nil {
 		return append(all, unable(CheckClock, err))
 	}
@@ -126,8 +131,8 @@ func (set *Settings) served(ctx context.Context, cl *kgo.Client, now time.Time, 
 func (set *Settings) awaitCoordinators(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, coordinatorWait)
 	defer cancel()
-	for _, stage := range set.Stages {
-		_, _ = set.Topics.Commits(ctx, stage.Group, schemas.TopicRawEvents) // what is wrong with it the checks find
+	for _, s := range set.Stages.Grouped() {
+		_, _ = set.Topics.Commits(ctx, s.Group.Name, schemas.TopicRawEvents) // what is wrong with it the checks find
 	}
 }
 
@@ -136,12 +141,12 @@ const coordinatorWait = 10 * time.Second
 
 // kept makes the checks of what brokers keep for stages that are behind, or away.
 func (set *Settings) kept(ctx context.Context, s *workspace.Snapshot) []Finding {
-	backlogs, err := lookAtBacklogs(ctx, set.Topics, set.Stages, set.expected(s))
+	backlogs, err := lookAtBacklogs(ctx, set.Topics, set.Stages.Grouped(), set.expected(s))
 	if err != nil {
 		return []Finding{unable(CheckRetention, err)}
 	}
 	all := judgeRetention(backlogs, set.Data != "")
-	offsets, err := set.Topics.OffsetsKept(ctx)
+	offsets, err := groups.OffsetsKept(ctx, set.Topics.Client)
 	if err != nil {
 		return append(all, unable(CheckOffsets, err))
 	}
@@ -149,17 +154,11 @@ func (set *Settings) kept(ctx context.Context, s *workspace.Snapshot) []Finding 
 }
 
 func (set *Settings) transactions(ctx context.Context, now time.Time, s *workspace.Snapshot) []Finding {
-	var routers []string
-	for _, stage := range set.Stages {
-		if stage.Name == "router" {
-			routers = append(routers, stage.Group)
-		}
-	}
-	facts, err := lookAtTransactions(ctx, set.Topics, set.expected(s), routers)
+	facts, err := lookAtTransactions(ctx, set.Topics, set.expected(s), set.Stages)
 	if err != nil {
 		return []Finding{unable(CheckTransactions, err)}
 	}
-	return judgeTransactions(facts, set.Brokers, now)
+	return judgeTransactions(facts, set.Stages, set.Brokers, now)
 }
 
 func (set *Settings) topicsAndGrants(ctx context.Context, cl *kgo.Client, s *workspace.Snapshot) []Finding {
@@ -168,9 +167,8 @@ func (set *Settings) topicsAndGrants(ctx context.Context, cl *kgo.Client, s *wor
 	if err != nil {
 		return []Finding{unable(CheckTopics, err)}
 	}
-	roles := rolesNamed(set.Roles)
-	allowed, err := lookAtGrants(ctx, cl, topics, roles)
-	all := judgeGrants(allowed, roles)
+	allowed, err := lookAtGrants(ctx, cl, topics, set.Roles)
+	all := judgeGrants(allowed, set.Roles)
 	if err != nil {
 		all = []Finding{unable(CheckPermissions, err)}
 	}
@@ -178,19 +176,9 @@ func (set *Settings) topicsAndGrants(ctx context.Context, cl *kgo.Client, s *wor
 	return append(all, judgeTopics(topics, expected, mismatches, unchecked)...)
 }
 
-func rolesNamed(names []string) []acl.Role {
-	var roles []acl.Role
-	for _, name := range names {
-		if r, known := acl.Named(name); known {
-			roles = append(roles, r)
-		}
-	}
-	return roles
-}
-
 // expected are the topics that stages need once all of them have run.
 func (set *Settings) expected(s *workspace.Snapshot) []string {
-	names := slices.Concat([]string{schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicWorkspace}, set.Retries)
+	names := set.Stages.Needed()
 	for _, d := range s.Destinations() {
 		names = append(names, schemas.DeliverTopic(d.ID))
 	}
@@ -200,10 +188,10 @@ func (set *Settings) expected(s *workspace.Snapshot) []string {
 
 // unable is the finding of a check that could not be made.
 func unable(check Check, err error) Finding {
-	f := Finding{Check: check, Level: Problem, Found: fmt.Sprintf("could not be looked at: %v", err), Do: cmp.Or(kafka.Advice(err), "look again; if it lasts, look at the brokers' logs")}
+	f := Finding{Check: check, Level: Problem, Found: fmt.Sprintf("could not be checked: %v", err), Do: cmp.Or(kafka.Advice(err), "check again; if it persists, look at the brokers' logs")}
 	switch {
 	case errors.Is(err, kerr.CoordinatorNotAvailable):
-		f.Do = "look again in half a minute; if it lasts, __consumer_offsets can't be created or has partitions without a leader: compare the brokers' offsets.topic.replication.factor with their number"
+		f.Do = "check again in half a minute; if it persists, __consumer_offsets can't be created or has partitions without a leader: compare the brokers' offsets.topic.replication.factor with their number"
 	case errors.Is(err, kerr.GroupAuthorizationFailed), errors.Is(err, kerr.TopicAuthorizationFailed):
 		// A stage may do all it has to and not see what the others do.
 		f.Level, f.Do = Warning, "look with a principal that may see all: docs/brokers.md has the list of the role status"

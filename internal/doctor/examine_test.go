@@ -16,26 +16,43 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
 
-	"github.com/anabranch/anabranch/internal/kafka"
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/ingest"
+	"github.com/anabranch/anabranch/internal/kafka/policy"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
+	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/router"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+	webhooksink "github.com/anabranch/anabranch/webhook-sink"
 )
 
-const routerGroup = "anabranch-router"
+// stages are those of the product.
+func stages() pipeline.Stages {
+	return pipeline.List{ingest.Stage, router.Stage, webhooksink.Stage}.Make()
+}
 
 // clinic is a cluster with what is needed for an examination.
 func clinic(t *testing.T, cluster *testkit.Cluster) Settings {
 	t.Helper()
-	config := kafka.TopicConfig{Partitions: 1, DeliverPartitions: 1, Replication: -1, RawRetention: 48 * time.Hour}
+	config := policy.Config{Partitions: 1, DeliverPartitions: 1, Replication: -1, RawRetention: 48 * time.Hour}
 	snapshot := workspace.NewSnapshot([]workspace.Source{source("web", true)}, []workspace.Destination{destination("crm", true, []string{"web"}, "http://127.0.0.1:9/")})
+	all := stages()
+	permitting(all, func(netip.AddrPort) error { return nil })
 	return Settings{
-		Kafka: cluster.Options(), Topics: kafka.NewTopics(cluster.Client(t), config), Brokers: cluster.Addrs, Variable: "KAFKA_BROKERS",
-		Stages: []Stage{{"router", routerGroup, routerGroup + "-bookmark"}, {"webhook-sink", "anabranch-webhook-sink", ""}}, Roles: []string{"ingest", "router", "webhook-sink"},
-		Retries:     []string{schemas.RetryTopic(time.Minute)},
-		Workspace:   func(context.Context) (*workspace.Snapshot, bool, error) { return snapshot, true, nil },
-		Permit:      func(netip.AddrPort) error { return nil },
-		Connections: 1, Attempts: 1,
+		Kafka: cluster.Options(), Topics: topics.New(cluster.Client(t), config), Brokers: cluster.Addrs, Variable: "KAFKA_BROKERS",
+		Stages: all, Roles: all.Roles(),
+		Workspace: func(context.Context) (*workspace.Snapshot, bool, error) { return snapshot, true, nil },
+	}
+}
+
+// permitting has the sink permit what a guard permits, and retry after a minute.
+func permitting(all pipeline.Stages, guard func(netip.AddrPort) error) {
+	all[2].Facts = func() pipeline.Facts {
+		return pipeline.Facts{
+			Topics: []string{schemas.RetryTopic(time.Minute)}, Attempts: 1,
+			Permit: func(...netip.AddrPort) func(netip.AddrPort) error { return guard },
+		}
 	}
 }
 
@@ -57,7 +74,7 @@ func TestExamine(t *testing.T) {
 	cluster := testkit.Brokers(t)
 	set := clinic(t, cluster)
 	set.Data = t.TempDir()
-	set.Unknown = []string{"INGEST_ADR"}
+	set.Unknown = map[string]string{"INGEST_ADR": "INGEST_ADDR"}
 
 	var first *Diagnosis
 	testkit.Until(t, func() bool { // a new cluster has no coordinator of groups for a while
@@ -68,10 +85,10 @@ func TestExamine(t *testing.T) {
 	if bad, _ := first.of(CheckTopics); len(bad) != 1 || !strings.Contains(bad[0].Found, "not there: dead-letters, deliver.crm, raw-events, webhook-retry.1m, workspace") {
 		t.Errorf("topics of a new cluster: %+v", bad)
 	}
-	if err := set.Topics.Ensure(t.Context(), schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicWorkspace, schemas.DeliverTopic("crm"), set.Retries[0]); err != nil {
+	if err := set.Topics.Ensure(t.Context(), schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicWorkspace, schemas.DeliverTopic("crm"), schemas.RetryTopic(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	cluster.Client(t, kgo.ConsumerGroup(routerGroup), kgo.ConsumeTopics(schemas.TopicRawEvents))
+	cluster.Client(t, kgo.ConsumerGroup(router.Group), kgo.ConsumeTopics(schemas.TopicRawEvents))
 	future := &kgo.Record{Topic: schemas.TopicRawEvents, Timestamp: time.Now().Add(time.Hour)}
 	if err := cluster.Client(t).ProduceSync(t.Context(), future).FirstErr(); err != nil {
 		t.Fatal(err)
@@ -162,7 +179,7 @@ func TestAWorkspaceThatCannotBeRead(t *testing.T) {
 func TestAGroupThatSettles(t *testing.T) {
 	t.Parallel()
 	set := clinic(t, testkit.Brokers(t))
-	groups, err := lookAtGroups(t.Context(), set.Topics, set.Stages)
+	groups, err := lookAtGroups(t.Context(), set.Topics, set.Stages.Grouped())
 	if err != nil || len(groups) != 2 || groups[0].stage != "router" || !groups[0].settled {
 		t.Errorf("groups %+v, error %v", groups, err)
 	}
@@ -204,7 +221,7 @@ func TestANewClusterHasNoCoordinatorAtFirst(t *testing.T) {
 func TestTheExampleMayReachItsReceiver(t *testing.T) {
 	t.Parallel()
 	set := clinic(t, testkit.Fake(t))
-	set.Permit = func(netip.AddrPort) error { return errors.New("not public") }
+	permitting(set.Stages, func(netip.AddrPort) error { return errors.New("not public") })
 	snapshot, _, _ := set.Workspace(t.Context())
 	for applied, want := range map[bool]int{true: 1, false: 0} {
 		set.Workspace = func(context.Context) (*workspace.Snapshot, bool, error) { return snapshot, applied, nil }

@@ -8,7 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/groups"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
+	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/internal/waiting"
 )
 
 const (
@@ -25,36 +28,32 @@ const (
 // groupFacts is what a stage's group looks like. Settled is false when it has been
 // between two generations for as long as was looked.
 type groupFacts struct {
-	kafka.Group
+	groups.Group
 
 	stage   string
 	settled bool
 }
 
 // lookAtGroups describes the groups of stages, and again while one is rebalancing.
-func lookAtGroups(ctx context.Context, topics *kafka.Topics, stages []Stage) ([]groupFacts, error) {
+func lookAtGroups(ctx context.Context, admin *topics.Admin, stages pipeline.Stages) ([]groupFacts, error) {
 	names := make([]string, len(stages))
 	for i, s := range stages {
-		names[i] = s.Group
+		names[i] = s.Group.Name
 	}
 	patience, cancel := context.WithTimeout(ctx, rebalancePatience)
 	defer cancel()
 	for {
-		groups, err := topics.Groups(ctx, names...)
+		found, err := groups.Describe(ctx, admin.Client, names...)
 		if err != nil {
 			return nil, err
 		}
-		settled := !slices.ContainsFunc(groups, func(g kafka.Group) bool { return !g.Settled() })
-		if !settled {
-			select {
-			case <-time.After(rebalancePause):
-				continue
-			case <-patience.Done():
-			}
+		settled := !slices.ContainsFunc(found, func(g groups.Group) bool { return !g.Settled() })
+		if !settled && waiting.Sleep(patience, rebalancePause) {
+			continue
 		}
-		facts := make([]groupFacts, len(groups))
-		for i := range groups {
-			facts[i] = groupFacts{Group: groups[i], stage: stages[i].Name, settled: groups[i].Settled()}
+		facts := make([]groupFacts, len(found))
+		for i := range found {
+			facts[i] = groupFacts{Group: found[i], stage: stages[i].Name, settled: found[i].Settled()}
 		}
 		return facts, nil
 	}
@@ -67,8 +66,8 @@ func judgeGroups(groups []groupFacts) []Finding {
 		g := &groups[i]
 		switch {
 		case !g.settled:
-			f.problem(g.Name, fmt.Sprintf("%s: its %d members have not agreed for %s", g.State, len(g.Members), rebalancePatience),
-				"one of them comes and goes, or two processes share an INSTANCE_ID: look at the logs of "+g.stage)
+			f.problem(g.Name, fmt.Sprintf("%s: its %d members have not agreed on an assignment for %s", g.State, len(g.Members), rebalancePatience),
+				"one of them keeps leaving and joining, or two processes share an INSTANCE_ID: look at the logs of "+g.stage)
 		case len(g.Members) == 0:
 			f.warn(g.Name, "nobody is in it: no "+g.stage+" runs", "start `anabranch "+g.stage+"`, or `anabranch run`")
 		default:
@@ -90,7 +89,7 @@ func (f *findings) judgeMembers(g *groupFacts) {
 	}
 	if len(idle) > 0 {
 		f.warn(g.Name, fmt.Sprintf("%d of %d members have no partitions: %s", len(idle), len(g.Members), strings.Join(idle, ", ")),
-			"more processes than partitions share no more work; stop them, or keep them as spares")
+			"there are more processes than partitions to share; stop them, or keep them as spares")
 		return
 	}
 	f.ok(g.Name, fmt.Sprintf("%s, members: %d", g.State, len(g.Members)))
@@ -101,7 +100,7 @@ func (f *findings) judgeMetadata(g *groupFacts) {
 	if g.MetadataBytes > recordLimit {
 		judge, found = f.problem, "are more than"
 	}
-	judge(g.Name, fmt.Sprintf("the subscriptions and assignments of %d members are about %d bytes, which %s what the brokers take in one record (%d by default): the group would not come to an agreement",
+	judge(g.Name, fmt.Sprintf("the subscriptions and assignments of %d members are about %d bytes, which %s what the brokers take in one record (%d by default): the group could not agree on an assignment",
 		len(g.Members), g.MetadataBytes, found, recordLimit),
 		"run fewer and larger processes, or raise max.message.bytes of the topic __consumer_offsets")
 }

@@ -16,8 +16,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/acl"
+	"github.com/anabranch/anabranch/internal/kafka/groups"
+	"github.com/anabranch/anabranch/internal/kafka/policy"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/internal/workspace"
 )
 
@@ -139,7 +141,7 @@ func TestJudgeGrants(t *testing.T) {
 		return judgeGrants(g, []acl.Role{role})
 	}
 	check(t, map[string]verdict{
-		"all":            {given(func(*grants) {}), OK, "may do all"},
+		"all":            {given(func(*grants) {}), OK, "has all permissions"},
 		"untold":         {given(func(g *grants) { g.topics["raw-events"], g.groups["anabranch-router"] = untold, untold }), OK, ""},
 		"nothing is yet": {given(func(g *grants) { *g = grants{} }), OK, ""},
 		"topic":          {given(func(g *grants) { g.topics["raw-events"] = bits(kmsg.ACLOperationDescribe) }), Problem, "router: our principal lacks Read on topic raw-events|docs/brokers.md"},
@@ -152,25 +154,25 @@ func TestJudgeGrants(t *testing.T) {
 
 func TestJudgeTopics(t *testing.T) {
 	t.Parallel()
-	judge := func(change func(*topicFacts), mismatches []kafka.Mismatch, unchecked error) []Finding {
+	judge := func(change func(*topicFacts), mismatches []policy.Mismatch, unchecked error) []Finding {
 		raw := topicFacts{name: "raw-events", partitions: 6}
 		change(&raw)
 		return judgeTopics([]topicFacts{raw, {name: "payments", leaderless: 9}}, []string{"raw-events"}, mismatches, unchecked)
 	}
 	whole := func(*topicFacts) {}
-	mismatch := kafka.Mismatch{Topic: "raw-events", Setting: "retention.ms", Want: "1", Have: "2", Meaning: "less is kept", Advice: "set it"}
+	mismatch := policy.Mismatch{Topic: "raw-events", Setting: "retention.ms", Want: "1", Have: "2", Meaning: "less is kept", Advice: "set it"}
 	grave := mismatch
 	grave.Grave = true
 	check(t, map[string]verdict{
-		"whole":       {judge(whole, nil, nil), OK, "1 topics are there"},
+		"whole":       {judge(whole, nil, nil), OK, "1 topics exist"},
 		"missing":     {judge(func(f *topicFacts) { f.name = "other" }, nil, nil), Warning, "not there: raw-events|create what they need"},
 		"offline":     {judge(func(f *topicFacts) { f.leaderless, f.behind = 2, 3 }, nil, nil), Problem, "raw-events: 2 of 6 partitions have no leader"},
-		"behind":      {judge(func(f *topicFacts) { f.behind = 3 }, nil, nil), Warning, "3 of 6 partitions have replicas that are away"},
+		"behind":      {judge(func(f *topicFacts) { f.behind = 3 }, nil, nil), Warning, "3 of 6 partitions have replicas that are offline"},
 		"hidden":      {judge(func(f *topicFacts) { f.err = kerr.TopicAuthorizationFailed }, nil, nil), OK, ""},
 		"broken":      {judge(func(f *topicFacts) { f.err = kerr.UnknownServerError }, nil, nil), Problem, "raw-events: can't be used|look at the brokers"},
-		"mismatch":    {judge(whole, []kafka.Mismatch{mismatch}, nil), Warning, "retention.ms is 2, expected 1: less is kept -> set it"},
-		"grave":       {judge(whole, []kafka.Mismatch{grave}, nil), Problem, "retention.ms"},
-		"undescribed": {judge(whole, nil, kafka.ErrUndescribed), Warning, "DescribeConfigs"},
+		"mismatch":    {judge(whole, []policy.Mismatch{mismatch}, nil), Warning, "retention.ms is 2, expected 1: less is kept -> set it"},
+		"grave":       {judge(whole, []policy.Mismatch{grave}, nil), Problem, "retention.ms"},
+		"undescribed": {judge(whole, nil, topics.ErrUndescribed), Warning, "DescribeConfigs"},
 		"unchecked":   {judge(whole, nil, errors.New("too slow")), Warning, "could not be compared: too slow"},
 	})
 	if got := some([]string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}); got != "a, b, c, d, e, f, g, h and 2 more" {
@@ -180,16 +182,16 @@ func TestJudgeTopics(t *testing.T) {
 
 func TestJudgeGroups(t *testing.T) {
 	t.Parallel()
-	member := kafka.Member{ID: "m-1", Partitions: map[string][]int32{"raw-events": {0}}}
-	judge := func(state string, settled bool, bytes int, members ...kafka.Member) []Finding {
-		return judgeGroups([]groupFacts{{Group: kafka.Group{Name: "anabranch-router", State: state, Members: members, MetadataBytes: bytes}, stage: "router", settled: settled}})
+	member := groups.Member{ID: "m-1", Partitions: map[string][]int32{"raw-events": {0}}}
+	judge := func(state string, settled bool, bytes int, members ...groups.Member) []Finding {
+		return judgeGroups([]groupFacts{{Group: groups.Group{Name: "anabranch-router", State: state, Members: members, MetadataBytes: bytes}, stage: "router", settled: settled}})
 	}
 	check(t, map[string]verdict{
 		"stable": {judge("Stable", true, 500, member), OK, "Stable, members: 1"},
 		"empty":  {judge("Empty", true, 0), Warning, "no router runs|anabranch router"},
 		"absent": {judge("", true, 0), Warning, "no router runs"},
 		"stuck":  {judge("PreparingRebalance", false, 0, member), Problem, "PreparingRebalance: its 1 members|INSTANCE_ID"},
-		"idle":   {judge("Stable", true, 0, member, kafka.Member{ID: "m-2", InstanceID: "router-b"}), Warning, "1 of 2 members have no partitions: router-b"},
+		"idle":   {judge("Stable", true, 0, member, groups.Member{ID: "m-2", InstanceID: "router-b"}), Warning, "1 of 2 members have no partitions: router-b"},
 	})
 	for bytes, level := range map[int]Level{recordLimit * 4 / 5: Warning, recordLimit + 1: Problem} {
 		got := judge("Stable", true, bytes, member)
@@ -204,7 +206,7 @@ func TestJudgeGroups(t *testing.T) {
 func TestUnable(t *testing.T) {
 	t.Parallel()
 	check(t, map[string]verdict{
-		"slow":    {[]Finding{unable(CheckGroups, context.DeadlineExceeded)}, Problem, "could not be looked at|look again"},
+		"slow":    {[]Finding{unable(CheckGroups, context.DeadlineExceeded)}, Problem, "could not be checked|check again"},
 		"new":     {[]Finding{unable(CheckGroups, kerr.CoordinatorNotAvailable)}, Problem, "half a minute"},
 		"hidden":  {[]Finding{unable(CheckGroups, kerr.GroupAuthorizationFailed)}, Warning, "role status"},
 		"refused": {[]Finding{unable(CheckWorkspace, kerr.SaslAuthenticationFailed)}, Problem, "KAFKA_PASSWORD"},
@@ -214,7 +216,7 @@ func TestUnable(t *testing.T) {
 func TestJudgeClock(t *testing.T) {
 	t.Parallel()
 	check(t, map[string]verdict{
-		"no events":     {judgeClock(clockFacts{now: noon, synchronised: true}), OK, "nothing speaks against"},
+		"no events":     {judgeClock(clockFacts{now: noon, synchronised: true}), OK, "no problem found"},
 		"past":          {judgeClock(clockFacts{now: noon, newest: noon.Add(-time.Hour), synchronised: true}), OK, ""},
 		"a little late": {judgeClock(clockFacts{now: noon, newest: noon.Add(clockPatience), synchronised: true}), OK, ""},
 		"future":        {judgeClock(clockFacts{now: noon, newest: noon.Add(2 * time.Minute), synchronised: true}), Problem, "2m in the future|chrony"},
@@ -241,7 +243,7 @@ func TestJudgeMachine(t *testing.T) {
 		"data, full":        {judgeData(dataFacts{dir: "d", free: 1 << 20}, gib), Problem, "1MiB left|503"},
 		"data, little":      {judgeData(dataFacts{dir: "d", free: gib / 2}, gib), Warning, "512MiB left, and the log may grow to about 1024MiB"},
 		"settings":          {judgeSettings(nil), OK, "each can work"},
-		"settings, unknown": {judgeSettings([]string{"INGEST_ADR"}), Warning, "INGEST_ADR: is no setting|help config"},
+		"settings, unknown": {judgeSettings(map[string]string{"INGEST_ADR": "INGEST_ADDR"}), Warning, "INGEST_ADR: is no setting|did you mean INGEST_ADDR?|help config"},
 	})
 }
 
@@ -318,9 +320,9 @@ func TestJudgeWorkspace(t *testing.T) {
 		return judgeWorkspace(workspace.NewSnapshot(sources, destinations), false)
 	}
 	check(t, map[string]verdict{
-		"whole":                  {judge([]workspace.Source{web}, crm), OK, "1 sources, 1 destinations, each connected"},
+		"whole":                  {judge([]workspace.Source{web}, crm), OK, "1 source, 1 destination, each connected"},
 		"empty":                  {judge(nil), Warning, "the workspace is empty|anabranch apply"},
-		"emptied":                {judgeWorkspace(workspace.NewSnapshot(nil, nil), true), Warning, "it was applied so"},
+		"emptied":                {judgeWorkspace(workspace.NewSnapshot(nil, nil), true), Warning, "an empty one was applied"},
 		"source off":             {judge([]workspace.Source{web, source("app", false)}, crm), Warning, "source app: is switched off|401"},
 		"source to nowhere":      {judge([]workspace.Source{web, source("app", true)}, crm), Warning, "source app: no enabled destination"},
 		"destination off":        {judge([]workspace.Source{web}, crm, destination("old", false, []string{"web"})), Warning, "destination old: is switched off|dead-letters"},
@@ -361,7 +363,7 @@ func TestEndpoints(t *testing.T) {
 		"mapped":      {judge("https://mapped.test/"), Warning, "at 10.1.2.3"},
 		"no name":     {judge("https://nobody.test/hook?token=canary"), Warning, "the host of https://nobody.test/hook does not resolve here: server misbehaving"},
 		"no host":     {judge("https:///hook"), Warning, "no host"},
-		"no port":     {judge("https://public.test:99999/"), Warning, "no port"},
+		"no port":     {judge("https://public.test:99999/"), Warning, "impossible port"},
 	})
 	if text := judge("http://user:canary@private.test/?canary")[0].Found; strings.Contains(text, "canary") {
 		t.Errorf("a secret is shown: %s", text)

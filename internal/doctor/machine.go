@@ -20,7 +20,7 @@ func judgeFiles(limit uint64, connections, attempts int) []Finding {
 	f := &findings{check: CheckFiles}
 	need := connections + attempts + spareFiles
 	if limit == 0 {
-		f.ok("", "how many files a process may open is not known here")
+		f.ok("", "the limit of open files is not known on this system")
 		return f.all
 	}
 	if limit < uint64(max(need, 0)) {

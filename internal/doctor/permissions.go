@@ -122,13 +122,13 @@ func judgeGrants(g grants, roles []acl.Role) []Finding {
 		}
 		if len(lacking) > 0 {
 			f.problem(role.Name, "our principal lacks "+strings.Join(lacking, ", "),
-				"docs/brokers.md has the commands that allow it; where each stage has a principal of its own, ask for one with --stage")
+				"docs/brokers.md has the commands that allow it; where each stage has a principal of its own, check one at a time with --stage")
 		}
 		if len(creating) > 0 {
 			f.warn(role.Name, "our principal lacks "+strings.Join(creating, ", "), "allow it, or create the topics beforehand, those of new destinations too")
 		}
 	}
-	return f.otherwise("our principal may do all that is needed, as far as the brokers tell")
+	return f.otherwise("our principal has all permissions that are needed, as far as the brokers tell")
 }
 
 // allows reports whether a rule is granted wherever that is known.

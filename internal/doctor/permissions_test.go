@@ -12,8 +12,9 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 
 	"github.com/anabranch/anabranch/internal/kafka/acl"
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/internal/status"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // fenced is a cluster with topics of ours where a user may do what a role has to, but
@@ -53,8 +54,8 @@ func ourTopics() []string {
 // has nothing to say; without any one of it, it names that.
 func TestEachMissingRuleIsFound(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"ingest", "router", "webhook-sink", "status"} {
-		role, _ := acl.Named(name)
+	for _, role := range append(stages().Roles(), status.Role(stages())) {
+		name := role.Name
 		look := func(t *testing.T, without func(acl.Rule) bool) []Finding {
 			t.Helper()
 			cl := fenced(t, role, without)
@@ -70,7 +71,7 @@ func TestEachMissingRuleIsFound(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			expect(t, look(t, func(acl.Rule) bool { return false }), OK, "may do all")
+			expect(t, look(t, func(acl.Rule) bool { return false }), OK, "has all permissions")
 		})
 		for _, missing := range role.Rules {
 			t.Run(name+" without "+missing.String(), func(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"flag"
 	"testing"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 var update = flag.Bool("update", false, "write what is printed to testdata")

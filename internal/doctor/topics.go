@@ -13,6 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/policy"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
 )
 
 // topicFacts is what the brokers say of one topic.
@@ -86,12 +88,12 @@ func newTopicFacts(t *kmsg.MetadataResponseTopic) topicFacts {
 }
 
 // judgeTopics judges whether the expected topics are there and whole. Mismatches are
-// what [kafka.Topics.Check] found, and unchecked what kept it from finding more.
-func judgeTopics(topics []topicFacts, expected []string, mismatches []kafka.Mismatch, unchecked error) []Finding {
+// what [topics.Admin.Check] found, and unchecked what kept it from finding more.
+func judgeTopics(facts []topicFacts, expected []string, mismatches []policy.Mismatch, unchecked error) []Finding {
 	f := &findings{check: CheckTopics}
-	exists := make(map[string]bool, len(topics))
-	for i := range topics {
-		t := &topics[i]
+	exists := make(map[string]bool, len(facts))
+	for i := range facts {
+		t := &facts[i]
 		exists[t.name] = true
 		if !slices.Contains(expected, t.name) {
 			continue
@@ -103,11 +105,11 @@ func judgeTopics(topics []topicFacts, expected []string, mismatches []kafka.Mism
 		case t.leaderless > 0:
 			f.problem(t.name, fmt.Sprintf("%d of %d partitions have no leader", t.leaderless, t.partitions), "bring back the brokers that hold them")
 		case t.behind > 0:
-			f.warn(t.name, fmt.Sprintf("%d of %d partitions have replicas that are away", t.behind, t.partitions), "bring back the brokers that hold them, before another one is lost")
+			f.warn(t.name, fmt.Sprintf("%d of %d partitions have replicas that are offline", t.behind, t.partitions), "bring back the brokers that hold them, before another one is lost")
 		}
 	}
 	if missing := slices.DeleteFunc(slices.Clone(expected), func(name string) bool { return exists[name] }); len(missing) > 0 {
-		f.warn("", "not there: "+some(missing), "stages and `anabranch apply` create what they need; if all have been started, see the permissions")
+		f.warn("", "not there: "+some(missing), "stages and `anabranch apply` create what they need; if all have been started, check the permissions")
 	}
 	for _, m := range mismatches {
 		judge := f.warn
@@ -117,12 +119,12 @@ func judgeTopics(topics []topicFacts, expected []string, mismatches []kafka.Mism
 		judge(m.Topic, fmt.Sprintf("%s is %s, expected %s: %s", m.Setting, m.Have, m.Want, m.Meaning), m.Advice)
 	}
 	switch {
-	case errors.Is(unchecked, kafka.ErrUndescribed):
+	case errors.Is(unchecked, topics.ErrUndescribed):
 		f.warn("", unchecked.Error(), "allow DescribeConfigs on them: docs/brokers.md has the command")
 	case unchecked != nil:
 		f.warn("", "the settings of topics could not be compared: "+unchecked.Error(), cmp.Or(kafka.Advice(unchecked), "look again"))
 	}
-	return f.otherwise(fmt.Sprintf("%d topics are there, each partition has a leader and all of its replicas", len(expected)))
+	return f.otherwise(fmt.Sprintf("%d topics exist, each partition has a leader and all of its replicas", len(expected)))
 }
 
 // some names some of many.

@@ -9,8 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
+	"github.com/anabranch/anabranch/internal/kafka/txn/hanging"
+	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/terminal"
+	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -19,55 +22,65 @@ const (
 	// will end. One whose end is being written looks the same for a moment.
 	forgottenAfter = 30 * time.Second
 	// pendingPause is between two looks at offsets that are pending: those of a
-	// router at work move on.
+	// stage at work move on.
 	pendingPause = 3 * time.Second
-	// ownIDs begin the transactional ids of all that we run, and routerIDs those of
-	// routers, before their INSTANCE_ID.
-	ownIDs    = "anabranch-"
-	routerIDs = ownIDs + "router-"
 )
 
 // holdFacts is what transactions keep from readers.
 type holdFacts struct {
-	holds []kafka.Hold
-	// pending are partitions of raw-events whose offsets did not get stable between
-	// two looks. They are looked for where the transactions themselves may not be seen.
-	pending []int32
+	holds []hanging.Hold
+	// pending are partitions whose offsets did not get stable between two looks. They
+	// are looked for where the transactions themselves may not be seen.
+	pending []pendingFacts
+}
+
+// pendingFacts are partitions of a topic on which a stage does not get on.
+type pendingFacts struct {
+	stage      *pipeline.Stage
+	topic      pipeline.Topic
+	partitions []int32
 }
 
 // lookAtTransactions looks for open transactions on our topics and among the
-// offsets of groups, of which the router's is one.
-func lookAtTransactions(ctx context.Context, topics *kafka.Topics, expected, routers []string) (holdFacts, error) {
+// offsets of groups.
+func lookAtTransactions(ctx context.Context, admin *topics.Admin, expected []string, stages pipeline.Stages) (holdFacts, error) {
 	var facts holdFacts
 	var err error
-	if facts.holds, err = topics.Holds(ctx, expected...); err != nil {
+	if facts.holds, err = hanging.Holds(ctx, admin.Client, expected...); err != nil {
 		return facts, err
 	}
-	offsets, err := topics.Holds(ctx, kafka.TopicOffsets)
+	offsets, err := hanging.Holds(ctx, admin.Client, hanging.TopicOffsets)
 	facts.holds = append(facts.holds, offsets...)
 	if err == nil {
 		return facts, nil
 	}
-	for _, group := range routers { // there is one, where it is looked at
-		if facts.pending, err = stillPending(ctx, topics, group); err != nil {
-			return facts, err
+	for _, s := range stages {
+		if !s.Transactional() {
+			continue
+		}
+		for _, t := range s.Shared() {
+			partitions, err := stillPending(ctx, admin, s.Group.Name, t.Name)
+			if err != nil {
+				return facts, err
+			}
+			if len(partitions) > 0 {
+				facts.pending = append(facts.pending, pendingFacts{s, t, partitions})
+			}
 		}
 	}
 	return facts, nil
 }
 
 // stillPending looks twice.
-func stillPending(ctx context.Context, topics *kafka.Topics, group string) ([]int32, error) {
-	first, err := topics.Pending(ctx, group, schemas.TopicRawEvents)
+func stillPending(ctx context.Context, admin *topics.Admin, group, topic string) ([]int32, error) {
+	first, err := hanging.Pending(ctx, admin.Client, group, topic)
 	if err != nil || len(first) == 0 {
 		return nil, err
 	}
-	select {
-	case <-ctx.Done():
+	if !waiting.Sleep(ctx, pendingPause) {
 		return nil, context.Cause(ctx)
-	case <-time.After(pendingPause):
 	}
-	second, err := topics.Pending(ctx, group, schemas.TopicRawEvents)
+	second, err := hanging.Pending(ctx, admin.Client, group, topic)
 	maps.DeleteFunc(second, func(partition int32, before int64) bool {
 		was, known := first[partition]
 		return !known || was != before
@@ -77,30 +90,49 @@ func stillPending(ctx context.Context, topics *kafka.Topics, group string) ([]in
 
 // judgeTransactions judges whether somebody will end what is open. The brokers are
 // those to give to a command.
-func judgeTransactions(facts holdFacts, brokers []string, now time.Time) []Finding {
+func judgeTransactions(facts holdFacts, stages pipeline.Stages, brokers []string, now time.Time) []Finding {
 	f := &findings{check: CheckTransactions}
 	for i := range facts.holds {
 		h := &facts.holds[i]
-		foreign := h.Topic == kafka.TopicOffsets && !strings.HasPrefix(cmp.Or(h.TransactionalID, ownIDs), ownIDs)
+		foreign := h.Topic == hanging.TopicOffsets && !strings.HasPrefix(cmp.Or(h.TransactionalID, schemas.OwnPrefix), schemas.OwnPrefix)
 		if h.Known || foreign || now.Sub(h.Written) < forgottenAfter {
 			continue
 		}
+		of := ownerOf(h, stages)
 		holder := fmt.Sprintf("producer %d, %s", h.ProducerID, cmp.Or(h.TransactionalID, "transactional id unknown"))
 		f.problem(fmt.Sprintf("%s[%d]", h.Topic, h.Partition),
-			fmt.Sprintf("a transaction has been open since %s (%s), and its coordinator has no record of it: %s", terminal.Moment(h.Written), holder, consequence(h)),
-			remedy(h, brokers))
+			fmt.Sprintf("a transaction has been open since %s (%s), and its coordinator has no record of it: %s", terminal.Moment(h.Written), holder, consequence(h, of)),
+			remedy(h, of, brokers))
 	}
-	if len(facts.pending) > 0 {
-		f.warn(schemas.TopicRawEvents, fmt.Sprintf("the router's offsets of partitions %v are pending in a transaction, and nothing of them is routed until it ends", facts.pending),
-			"look again in a minute; if it lasts, run doctor as a principal with Read on "+kafka.TopicOffsets+" and Describe on transactional ids "+ownIDs+"*, which sees who holds them")
+	for _, p := range facts.pending {
+		f.warn(p.topic.Name, fmt.Sprintf("the %s's offsets of partitions %v are pending in a transaction, and nothing of them is %s until it ends", p.stage.Name, p.partitions, p.topic.Consumed.Done),
+			"check again in a minute; if it persists, run doctor as a principal with Read on "+hanging.TopicOffsets+" and Describe on transactional ids "+schemas.OwnPrefix+"*, which sees who holds them")
 	}
 	return f.otherwise("no transaction was abandoned")
 }
 
+// owner is the stage whose transaction holds up offsets of its group, and which of its
+// processes. Without one it is not known what is done with the events, but that they
+// are read.
+type owner struct {
+	stage    *pipeline.Stage
+	instance string
+	done     string // as in "routed"
+}
+
+func ownerOf(h *hanging.Hold, stages pipeline.Stages) owner {
+	for _, s := range stages {
+		if instance, own := strings.CutPrefix(h.TransactionalID, s.Transactions.Prefix); own && s.Transactional() {
+			return owner{s, instance, pipeline.Stages{s}.Consumed()[0].Consumed.Done}
+		}
+	}
+	return owner{done: "read"}
+}
+
 // consequence is what a forgotten transaction does.
-func consequence(h *kafka.Hold) string {
-	if h.Topic == kafka.TopicOffsets {
-		return "partitions whose offsets it holds are not routed"
+func consequence(h *hanging.Hold, of owner) string {
+	if h.Topic == hanging.TopicOffsets {
+		return "partitions whose offsets it holds are not " + of.done
 	}
 	return fmt.Sprintf("nothing from offset %d on is read", h.Start)
 }
@@ -108,15 +140,14 @@ func consequence(h *kafka.Hold) string {
 // remedy is how it can be ended. An abort takes back what had perhaps been
 // committed elsewhere: where it is about offsets, events come twice, and where it is
 // about events, they are lost.
-func remedy(h *kafka.Hold, brokers []string) string {
+func remedy(h *hanging.Hold, of owner, brokers []string) string {
 	abort := fmt.Sprintf("kafka-transactions.sh --bootstrap-server %s abort --topic %s --partition %d --start-offset %d", strings.Join(brokers, ","), h.Topic, h.Partition, h.Start)
-	instance, ofRouter := strings.CutPrefix(h.TransactionalID, routerIDs)
-	switch {
-	case h.Topic == kafka.TopicOffsets && ofRouter:
-		return fmt.Sprintf("a router with INSTANCE_ID=%s ends it within a minute, so start it; without one: %s, after which events of that transaction may be routed twice", instance, abort)
-	case h.Topic == kafka.TopicOffsets:
-		return abort + ", after which events of that transaction may be routed twice"
-	default:
+	if h.Topic != hanging.TopicOffsets {
 		return fmt.Sprintf("it ends with the next transaction of its producer that writes there; if that producer is gone for good: %s, which discards what it wrote there", abort)
 	}
+	abort += ", after which events of that transaction may be " + of.done + " twice"
+	if of.stage == nil {
+		return abort
+	}
+	return fmt.Sprintf("a %s with INSTANCE_ID=%s ends it within a minute, so start it; without one: %s", of.stage.Name, of.instance, abort)
 }

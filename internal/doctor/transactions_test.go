@@ -12,31 +12,37 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/anabranch/anabranch/internal/kafka"
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/internal/kafka/policy"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
+	"github.com/anabranch/anabranch/internal/kafka/txn/hanging"
+	"github.com/anabranch/anabranch/router"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 func TestJudgeTransactions(t *testing.T) {
 	t.Parallel()
-	hold := func(change func(*kafka.Hold)) holdFacts {
-		h := kafka.Hold{
-			Topic: kafka.TopicOffsets, Partition: 7, Start: 8221, Written: noon.Add(-time.Minute), ProducerID: 3, TransactionalID: "anabranch-router-kafka-1",
+	hold := func(change func(*hanging.Hold)) holdFacts {
+		h := hanging.Hold{
+			Topic: hanging.TopicOffsets, Partition: 7, Start: 8221, Written: noon.Add(-time.Minute), ProducerID: 3, TransactionalID: "anabranch-router-kafka-1",
 		}
 		change(&h)
-		return holdFacts{holds: []kafka.Hold{h}}
+		return holdFacts{holds: []hanging.Hold{h}}
 	}
-	judge := func(facts holdFacts) []Finding { return judgeTransactions(facts, []string{"k1:9092", "k2:9092"}, noon) }
+	judge := func(facts holdFacts) []Finding {
+		return judgeTransactions(facts, stages(), []string{"k1:9092", "k2:9092"}, noon)
+	}
+	routers := stages()[1]
 	const abort = "kafka-transactions.sh --bootstrap-server k1:9092,k2:9092 abort --topic __consumer_offsets --partition 7 --start-offset 8221"
 	check(t, map[string]verdict{
 		"none":                      {judge(holdFacts{}), OK, "no transaction was abandoned"},
-		"one that will end":         {judge(hold(func(h *kafka.Hold) { h.Known = true })), OK, ""},
-		"one that ends just now":    {judge(hold(func(h *kafka.Hold) { h.Written = noon.Add(-time.Second) })), OK, ""},
-		"one of somebody else":      {judge(hold(func(h *kafka.Hold) { h.TransactionalID = "billing-7" })), OK, ""},
-		"one of a router":           {judge(hold(func(*kafka.Hold) {})), Problem, "__consumer_offsets[7]|2026-11-21 11:59:00Z|producer 3, anabranch-router-kafka-1|not routed|INSTANCE_ID=kafka-1|" + abort + "|twice"},
-		"one of nobody knows whom":  {judge(hold(func(h *kafka.Hold) { h.TransactionalID = "" })), Problem, "producer 3, transactional id unknown|" + abort},
-		"one that holds up a topic": {judge(hold(func(h *kafka.Hold) { h.Topic = "deliver.crm" })), Problem, "deliver.crm[7]|offset 8221|next transaction|--topic deliver.crm --partition 7|discards"},
-		"one that may not be seen":  {judge(holdFacts{pending: []int32{1, 4}}), Warning, "raw-events|partitions [1 4]|Read on __consumer_offsets"},
+		"one that will end":         {judge(hold(func(h *hanging.Hold) { h.Known = true })), OK, ""},
+		"one that ends just now":    {judge(hold(func(h *hanging.Hold) { h.Written = noon.Add(-time.Second) })), OK, ""},
+		"one of somebody else":      {judge(hold(func(h *hanging.Hold) { h.TransactionalID = "billing-7" })), OK, ""},
+		"one of a router":           {judge(hold(func(*hanging.Hold) {})), Problem, "__consumer_offsets[7]|2026-11-21 11:59:00Z|producer 3, anabranch-router-kafka-1|not routed|INSTANCE_ID=kafka-1|" + abort + "|twice"},
+		"one of nobody knows whom":  {judge(hold(func(h *hanging.Hold) { h.TransactionalID = "" })), Problem, "producer 3, transactional id unknown|" + abort},
+		"one that holds up a topic": {judge(hold(func(h *hanging.Hold) { h.Topic = "deliver.crm" })), Problem, "deliver.crm[7]|offset 8221|next transaction|--topic deliver.crm --partition 7|discards"},
+		"one that may not be seen":  {judge(holdFacts{pending: []pendingFacts{{routers, routers.Topics[0], []int32{1, 4}}}}), Warning, "raw-events|partitions [1 4]|Read on __consumer_offsets"},
 	})
 }
 
@@ -56,11 +62,11 @@ func TestAnOpenTransactionIsFound(t *testing.T) {
 	}
 	look := func() []Finding {
 		t.Helper()
-		facts, err := lookAtTransactions(t.Context(), set.Topics, []string{crm, schemas.DeliverTopic("gone")}, []string{routerGroup})
+		facts, err := lookAtTransactions(t.Context(), set.Topics, []string{crm, schemas.DeliverTopic("gone")}, set.Stages)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return judgeTransactions(facts, set.Brokers, time.Now().Add(forgottenAfter))
+		return judgeTransactions(facts, set.Stages, set.Brokers, time.Now().Add(forgottenAfter))
 	}
 	expect(t, look(), OK, "")
 	cluster.Fake.ControlKey(int16(kmsg.DescribeTransactions), func(req kmsg.Request) (kmsg.Response, error, bool) {
@@ -92,8 +98,8 @@ func TestOffsetsThatStayPending(t *testing.T) {
 			looks = looks[1:]
 			return unstable(fetch, id, pending), nil, true
 		})
-		topics := kafka.NewTopics(cluster.Client(t), kafka.TopicConfig{})
-		got, err := stillPending(t.Context(), topics, routerGroup)
+		topics := topics.New(cluster.Client(t), policy.Config{})
+		got, err := stillPending(t.Context(), topics, router.Group, schemas.TopicRawEvents)
 		if err != nil || !slices.Equal(got, []int32{2}) {
 			t.Errorf("pending at both looks: %v, error %v, want the partition that was", got, err)
 		}
@@ -111,7 +117,7 @@ func unstable(req *kmsg.OffsetFetchRequest, id [16]byte, partitions []int32) kms
 		topic.Partitions = append(topic.Partitions, p)
 	}
 	group := kmsg.NewOffsetFetchResponseGroup()
-	group.Group = routerGroup
+	group.Group = router.Group
 	group.Topics = append(group.Topics, topic)
 	resp.Groups = append(resp.Groups, group)
 	return resp

@@ -86,7 +86,7 @@ func target(text string) (host string, port uint16, err error) {
 	if u.Port() != "" {
 		n, err := strconv.ParseUint(u.Port(), 10, 16)
 		if err != nil {
-			return "", 0, errors.New("its URL has no port that could be")
+			return "", 0, errors.New("its URL has an impossible port")
 		}
 		port = uint16(n)
 	}
@@ -99,7 +99,7 @@ func judgeWorkspace(s *workspace.Snapshot, applied bool) []Finding {
 	if len(s.Sources()) == 0 && len(s.Destinations()) == 0 {
 		do := "`anabranch apply -f workspace.yaml` puts one in force"
 		if applied {
-			do = "it was applied so; " + do
+			do = "an empty one was applied; " + do
 		}
 		f.warn("", "the workspace is empty: every write key is unknown", do)
 		return f.all

@@ -10,10 +10,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
-)
 
-// seeACLs ends each advice about permissions.
-const seeACLs = "docs/brokers.md lists the ACLs of each stage"
+	"github.com/anabranch/anabranch/internal/kafka/acl"
+)
 
 // Advice says what an operator has to do about an error: one by which brokers
 // refuse us, or by which we refuse them. It names the variable, or the kind of ACL,
@@ -26,10 +25,10 @@ func Advice(err error) string {
 		{kerr.SaslAuthenticationFailed, "the brokers refuse our credentials: check KAFKA_USERNAME, KAFKA_PASSWORD and KAFKA_SASL_MECHANISM"},
 		{kerr.UnsupportedSaslMechanism, "the brokers do not offer this way to authenticate: check KAFKA_SASL_MECHANISM"},
 		{kerr.IllegalSaslState, "this port of the brokers does not authenticate: check KAFKA_SASL_MECHANISM and the port in KAFKA_BROKERS"},
-		{kerr.TopicAuthorizationFailed, "our principal lacks an ACL on the topic: " + seeACLs},
-		{kerr.GroupAuthorizationFailed, "our principal lacks the ACL Read on the consumer group: " + seeACLs},
-		{kerr.TransactionalIDAuthorizationFailed, "our principal lacks the ACL Write on the transactional id: " + seeACLs},
-		{kerr.ClusterAuthorizationFailed, "our principal lacks an ACL on the cluster: " + seeACLs},
+		{kerr.TopicAuthorizationFailed, "our principal lacks an ACL on the topic: " + acl.See},
+		{kerr.GroupAuthorizationFailed, "our principal lacks the ACL Read on the consumer group: " + acl.See},
+		{kerr.TransactionalIDAuthorizationFailed, "our principal lacks the ACL Write on the transactional id: " + acl.See},
+		{kerr.ClusterAuthorizationFailed, "our principal lacks an ACL on the cluster: " + acl.See},
 		{kerr.InvalidTimestamp, "the clock of this machine is ahead of the brokers' by more than the topic allows (message.timestamp.after.max.ms): synchronise it; on a topic with message.timestamp.type=LogAppendTime it does not matter"},
 	} {
 		if errors.Is(err, r.cause) {
@@ -51,13 +50,13 @@ func adviceOnTLS(err error) string {
 	case unknown:
 		return "we do not know who signed the brokers' certificate: name that CA in KAFKA_TLS_CA_FILE"
 	case misnamed:
-		return "the brokers' certificate bears another name: connect to them by one that it bears (KAFKA_BROKERS and the brokers' advertised.listeners), or set KAFKA_TLS_SERVER_NAME"
+		return "the brokers' certificate is for another name: connect by a name that it contains (KAFKA_BROKERS and the brokers' advertised.listeners), or set KAFKA_TLS_SERVER_NAME"
 	case unverified:
 		return "we can't verify the brokers' certificate: fix it, or check KAFKA_TLS_CA_FILE"
 	case refusedByTLS(err):
-		return "the brokers refuse our certificate, or that we have none: check KAFKA_TLS_CERT_FILE and KAFKA_TLS_KEY_FILE"
+		return "the brokers refuse our certificate, or require one: check KAFKA_TLS_CERT_FILE and KAFKA_TLS_KEY_FILE"
 	case hungUp, alertInPlaintext(err):
-		return "this port of the brokers seems to want TLS or authentication: check KAFKA_TLS, KAFKA_SASL_MECHANISM and the port in KAFKA_BROKERS"
+		return "this port of the brokers seems to require TLS or authentication: check KAFKA_TLS, KAFKA_SASL_MECHANISM and the port in KAFKA_BROKERS"
 	}
 	return ""
 }
@@ -87,5 +86,5 @@ func Advised(err error) error {
 // saysAdvice reports whether an error's text holds the advice, or another one about
 // ACLs, which knows more.
 func saysAdvice(text, advice string) bool {
-	return strings.Contains(text, advice) || strings.Contains(text, seeACLs)
+	return strings.Contains(text, advice) || strings.Contains(text, acl.See)
 }

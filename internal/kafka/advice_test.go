@@ -16,8 +16,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/internal/kafka/acl"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 func TestAdvice(t *testing.T) {
@@ -69,7 +70,7 @@ func TestAdvisedSaysItOnce(t *testing.T) {
 	if n := strings.Count(err.Error(), "KAFKA_PASSWORD"); n != 1 || !errors.Is(err, kerr.SaslAuthenticationFailed) {
 		t.Errorf("the advice is in %q %d times", err, n)
 	}
-	if err := Advised(unseen(kerr.TopicAuthorizationFailed)); strings.Count(err.Error(), seeACLs) != 1 {
+	if err := Advised(fmt.Errorf("see topic x: %w (%s)", kerr.TopicAuthorizationFailed, acl.See)); strings.Count(err.Error(), acl.See) != 1 {
 		t.Errorf("two advices in %q", err)
 	}
 }
@@ -114,37 +115,6 @@ func TestEachMechanismAuthenticates(t *testing.T) {
 				t.Errorf("%s with the password of %s: %v", mechanism, tried.Reveal(), err)
 			}
 			cl.Close()
-		}
-	}
-}
-
-// TestEnsureNamesTheTopicsItMayNotSee, and tells them from those it may only not
-// create.
-func TestEnsureNamesTheTopicsItMayNotSee(t *testing.T) {
-	t.Parallel()
-	sees := func(name string) kfake.ACL {
-		return kfake.ACL{Resource: kmsg.ACLResourceTypeTopic, Name: name, Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: kmsg.ACLOperationDescribe, Allow: true}
-	}
-	cluster := testkit.Fake(t, kfake.NumBrokers(1), kfake.EnableSASL(), kfake.EnableACLs(), kfake.Superuser("PLAIN", "admin", "a"),
-		kfake.User("PLAIN", "sink", "s", sees(schemas.TopicWorkspace)))
-	config := Config{Brokers: cluster.Addrs, SASLMechanism: "PLAIN", Username: "sink", Password: "s"}
-	opts, err := config.Options(new(testkit.Logs).Logger())
-	if err != nil {
-		t.Fatal(err)
-	}
-	cl, err := kgo.NewClient(opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cl.Close()
-	topics := NewTopics(cl, topicConfig)
-	for name, c := range map[string]struct{ ask, want, not string }{
-		"not to be seen":    {schemas.TopicDeadLetters, "see topics dead-letters: ", schemas.TopicWorkspace},
-		"not to be created": {schemas.TopicWorkspace, "the ACL Create", schemas.TopicDeadLetters},
-	} {
-		err := topics.Ensure(t.Context(), schemas.TopicWorkspace, c.ask)
-		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), c.not) || !strings.Contains(err.Error(), "docs/brokers.md") {
-			t.Errorf("%s: Ensure = %v, want %q and not %q", name, err, c.want, c.not)
 		}
 	}
 }

@@ -3,8 +3,8 @@ package kafka
 import (
 	"context"
 	"log/slog"
-	"sync"
-	"time"
+
+	"github.com/anabranch/anabranch/internal/logging"
 )
 
 // adviceKey is the attribute that holds an advice.
@@ -16,13 +16,13 @@ const adviceKey = "advice"
 // what to do about it: at once, and then every ten seconds while it lasts. What
 // repeats in between is left out.
 func Advising(h slog.Handler) slog.Handler {
-	return advising{h, &refusals{at: make(map[string]time.Time)}}
+	return advising{h, new(logging.Sampler[string])}
 }
 
 type advising struct {
 	slog.Handler
 
-	said *refusals
+	said *logging.Sampler[string]
 }
 
 // Handle implements [slog.Handler].
@@ -31,7 +31,7 @@ func (a advising) Handle(ctx context.Context, r slog.Record) error {
 	if advice == "" {
 		return a.Handler.Handle(ctx, r)
 	}
-	if !a.said.due(r.Message+"\x00"+text, r.Time) {
+	if _, ok := a.said.Admit(r.Message+"\x00"+text, r.Time); !ok {
 		return nil
 	}
 	if !saysAdvice(text, advice) {
@@ -60,25 +60,4 @@ func adviceOn(r slog.Record) (text, advice string) {
 		return advice == ""
 	})
 	return text, advice
-}
-
-// refusals remembers what was said in the last ten seconds.
-type refusals struct {
-	mu sync.Mutex
-	at map[string]time.Time
-}
-
-func (s *refusals) due(key string, now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for said, at := range s.at {
-		if now.Sub(at) >= logEvery {
-			delete(s.at, said)
-		}
-	}
-	if _, lately := s.at[key]; lately {
-		return false
-	}
-	s.at[key] = now
-	return true
 }

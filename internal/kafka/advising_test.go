@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,7 +11,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 // TestAdvisingAddsWhatToDo to the records that need it, and to no other.
@@ -49,7 +49,7 @@ func TestAdvisingLeavesRepetitionsOut(t *testing.T) {
 			b.Warn("session ended", "error", kerr.TransactionalIDAuthorizationFailed)
 			a.Warn("session ended", "error", kerr.GroupAuthorizationFailed)
 			a.Warn("session ended", "error", errors.New("connection refused"))
-			time.Sleep(500 * time.Millisecond)
+			virtual.Sleep(500 * time.Millisecond)
 		}
 		for text, want := range map[string]int{"transactional id": 3, "consumer group": 3, "connection refused": 60} {
 			if got := out.Count(text); got != want {
@@ -57,16 +57,4 @@ func TestAdvisingLeavesRepetitionsOut(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestRefusalsForgetWhatIsOld(t *testing.T) {
-	t.Parallel()
-	r := refusals{at: make(map[string]time.Time)}
-	now := time.Now()
-	for i := range 1000 {
-		r.due(strconv.Itoa(i), now)
-	}
-	if r.due("another", now.Add(logEvery)); len(r.at) != 1 {
-		t.Errorf("%d refusals are remembered, want the last alone", len(r.at))
-	}
 }

@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/logging"
+	"github.com/anabranch/anabranch/internal/waiting"
 )
 
 const (
 	pingTimeout = 2 * time.Second
 	pingPause   = 500 * time.Millisecond
-	logEvery    = 10 * time.Second
 )
 
 // Await returns when a broker has answered a client made with opts. Containers
@@ -30,7 +32,7 @@ func Await(ctx context.Context, opts []kgo.Opt, brokers []string, log *slog.Logg
 		return fmt.Errorf("create client of brokers %s: %w", strings.Join(brokers, ","), err)
 	}
 	defer cl.Close()
-	var logged time.Time
+	var complaints logging.Sampler[string]
 	var last error
 	for {
 		err := ping(ctx, cl)
@@ -41,14 +43,10 @@ func Await(ctx context.Context, opts []kgo.Opt, brokers []string, log *slog.Logg
 			return fmt.Errorf("reach brokers %s: %w: %w", strings.Join(brokers, ","), context.Cause(ctx), Advised(cmp.Or(last, err)))
 		}
 		last = err
-		if logged.IsZero() || time.Since(logged) >= logEvery {
-			logged = time.Now()
+		if _, ok := complaints.Admit("", time.Now()); ok {
 			complain(log, brokers, err)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pingPause):
-		}
+		waiting.Sleep(ctx, pingPause)
 	}
 }
 
@@ -59,7 +57,7 @@ func complain(log *slog.Logger, brokers []string, err error) {
 		log.Warn("brokers do not answer, retrying", "brokers", brokers, "variable", "KAFKA_BROKERS", "error", err)
 		return
 	}
-	log.Error("no agreement with the brokers, retrying", "brokers", brokers, "error", Advised(err))
+	log.Error("the brokers refuse the connection, retrying", "brokers", brokers, "error", Advised(err))
 }
 
 func ping(ctx context.Context, cl *kgo.Client) error {

@@ -13,7 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 func TestAwaitReturnsOnceABrokerAnswers(t *testing.T) {
@@ -36,14 +37,14 @@ func TestAwaitNamesTheBrokerThatIsNotThereYet(t *testing.T) {
 		go func() {
 			done <- Await(t.Context(), opts, []string{"localhost:9092"}, slog.New(slog.NewTextHandler(&out, nil)))
 		}()
-		time.Sleep(5 * time.Second)
+		virtual.Sleep(5 * time.Second)
 		synctest.Wait()
 		for _, part := range []string{"localhost:9092", "KAFKA_BROKERS", "error="} {
 			if !strings.Contains(out.String(), part) {
 				t.Errorf("the log after five seconds is %q, want %q in it", out.String(), part)
 			}
 		}
-		time.Sleep(25 * time.Second)
+		virtual.Sleep(25 * time.Second)
 		fake, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.Ports(9092), kfake.ListenFn(network.Listen))
 		if err != nil {
 			t.Fatal(err)

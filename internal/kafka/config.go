@@ -16,11 +16,11 @@ import (
 // Config says where the brokers are and how to speak to them.
 type Config struct {
 	Brokers       []string       `env:"KAFKA_BROKERS" desc:"host:port of the Kafka brokers, comma separated; empty: the embedded broker"`
-	TLS           bool           `env:"KAFKA_TLS" envDefault:"false" desc:"speak TLS to the brokers, verified against the system's roots or KAFKA_TLS_CA_FILE"`
+	TLS           bool           `env:"KAFKA_TLS" envDefault:"false" desc:"use TLS with the brokers, verified against the system's roots or KAFKA_TLS_CA_FILE"`
 	TLSCAFile     string         `env:"KAFKA_TLS_CA_FILE" desc:"PEM file of the roots that brokers' certificates are verified against, in place of the system's"`
-	TLSCertFile   string         `env:"KAFKA_TLS_CERT_FILE" desc:"PEM file of our own certificate, followed by its chain, for brokers that ask for one; read again for each connection"`
+	TLSCertFile   string         `env:"KAFKA_TLS_CERT_FILE" desc:"PEM file of the client certificate, followed by its chain, for brokers that require one; read again for each connection"`
 	TLSKeyFile    string         `env:"KAFKA_TLS_KEY_FILE" desc:"PEM file of that certificate's key"`
-	TLSServerName string         `env:"KAFKA_TLS_SERVER_NAME" desc:"name that the brokers' certificates must bear; empty: the host that each is connected to by"`
+	TLSServerName string         `env:"KAFKA_TLS_SERVER_NAME" desc:"name that the brokers' certificates must have; empty: the host name that each is reached by"`
 	SASLMechanism string         `env:"KAFKA_SASL_MECHANISM" desc:"PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512; empty: no authentication"`
 	Username      string         `env:"KAFKA_USERNAME" desc:"SASL user name"`
 	Password      schemas.Secret `env:"KAFKA_PASSWORD" desc:"SASL password"`

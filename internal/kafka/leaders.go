@@ -31,28 +31,3 @@ func (t *Topics) Leaderless(ctx context.Context, prefix string) (map[string][]in
 	}
 	return topics, nil
 }
-
-// Unfinished returns, by topic, the partitions that hold up the end of a
-// transactional id's last transaction; none when it is not at its end. It has been
-// decided then, and its markers are on their way: a partition without a leader can't
-// take its own, and keeps whoever has the id from another transaction.
-func (t *Topics) Unfinished(ctx context.Context, transactionalID string) (map[string][]int32, error) {
-	described, err := t.admin.DescribeTransactions(ctx, transactionalID)
-	if err == nil {
-		err = described[transactionalID].Err
-	}
-	if err != nil {
-		return nil, fmt.Errorf("describe the transaction of %q: %w", transactionalID, err)
-	}
-	transaction := described[transactionalID]
-	if !strings.HasPrefix(transaction.State, "Prepare") {
-		return nil, nil
-	}
-	topics := make(map[string][]int32, len(transaction.Topics))
-	for topic, partitions := range transaction.Topics {
-		for num := range partitions {
-			topics[topic] = append(topics[topic], num)
-		}
-	}
-	return topics, nil
-}

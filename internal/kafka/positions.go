@@ -2,18 +2,26 @@ package kafka
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
-	"github.com/twmb/franz-go/pkg/kversion"
+
+	"github.com/anabranch/anabranch/internal/kafka/internal/lookup"
 )
+
+// Topics asks the brokers about positions and leaders.
+type Topics struct {
+	client *kgo.Client
+	admin  *kadm.Client
+}
+
+// NewTopics asks through the given client, which stays the caller's to close.
+func NewTopics(cl *kgo.Client) *Topics { return &Topics{client: cl, admin: kadm.NewClient(cl)} }
 
 // Commit is what a group has committed for a partition.
 type Commit struct {
@@ -24,7 +32,7 @@ type Commit struct {
 // Commits returns what a group has committed for a topic, by partition; nothing for
 // partitions without a commit.
 func (t *Topics) Commits(ctx context.Context, group, topic string) (map[int32]Commit, error) {
-	committed, err := t.committed(ctx, group)
+	committed, err := lookup.Committed(ctx, t.client, group)
 	if err != nil {
 		return nil, err
 	}
@@ -140,54 +148,4 @@ func (t *Topics) FirstAfter(ctx context.Context, topic string, times map[int32]t
 		}
 	}
 	return first, nil
-}
-
-// lastingCommits is the last version of a commit that may say how long the broker
-// has to remember it; those of later versions are forgotten with their group, seven
-// days after its last member has left (offsets.retention.minutes).
-const lastingCommits = 4
-
-// LastingVersions are those of the protocol that the client of [CommitLasting] may
-// speak.
-func LastingVersions() *kversion.Versions {
-	v := kversion.Stable()
-	v.SetMaxKeyVersion(kmsg.OffsetCommit.Int16(), lastingCommits)
-	return v
-}
-
-// lasting is how long a lasting commit is to be remembered: the brokers add it to
-// the present time, which must not overflow.
-const lasting = math.MaxInt64 / 4
-
-// CommitLasting commits offsets for a group that has no members, and asks the broker
-// to keep them until the topic is deleted, or the group. The client has to be limited
-// to [LastingVersions]. A broker that does not offer to remember some offsets for
-// longer than others forgets these with the rest.
-func CommitLasting(ctx context.Context, client *kgo.Client, group, topic string, commits map[int32]Commit) error {
-	if len(commits) == 0 {
-		return nil
-	}
-	t := kmsg.NewOffsetCommitRequestTopic()
-	t.Topic = topic
-	for partition, c := range commits {
-		p := kmsg.NewOffsetCommitRequestTopicPartition()
-		p.Partition, p.Offset, p.Metadata = partition, c.Offset, &c.Metadata
-		t.Partitions = append(t.Partitions, p)
-	}
-	req := kmsg.NewPtrOffsetCommitRequest()
-	req.Group, req.Generation, req.RetentionTimeMillis = group, -1, lasting
-	req.Topics = append(req.Topics, t)
-	resp, err := req.RequestWith(ctx, client)
-	if err != nil {
-		return fmt.Errorf("commit offsets of group %s: %w", group, err)
-	}
-	var errs []error
-	for _, answered := range resp.Topics {
-		for _, p := range answered.Partitions {
-			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
-				errs = append(errs, fmt.Errorf("commit %s[%d] of group %s: %w", topic, p.Partition, group, err))
-			}
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -6,10 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // TestExtents: readers of committed records see no further than the first open
@@ -19,7 +18,7 @@ func TestExtents(t *testing.T) {
 	c := testkit.Brokers(t)
 	crm := schemas.DeliverTopic("crm")
 	c.CreateTopics(t, 2, crm)
-	fill(t, c, crm, 0, 3)
+	c.Fill(t, crm, 0, 3)
 	open := c.Client(t, kgo.TransactionalID("open"), kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	if err := open.BeginTransaction(); err != nil {
 		t.Fatal(err)
@@ -27,7 +26,7 @@ func TestExtents(t *testing.T) {
 	if err := open.ProduceSync(t.Context(), &kgo.Record{Topic: crm}).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
-	got, err := NewTopics(c.Client(t), topicConfig).Extents(t.Context(), crm, schemas.DeliverTopic("gone"))
+	got, err := NewTopics(c.Client(t)).Extents(t.Context(), crm, schemas.DeliverTopic("gone"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +51,7 @@ func TestFirstAfter(t *testing.T) {
 	if err := cl.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	topics := NewTopics(cl, topicConfig)
+	topics := NewTopics(cl)
 	for after, want := range map[time.Duration]map[int32]int64{
 		-time.Second:           {0: 0},
 		0:                      {0: 2},
@@ -64,32 +63,5 @@ func TestFirstAfter(t *testing.T) {
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("first after %v: %v (-want +got):\n%s", after, err, diff)
 		}
-	}
-}
-
-// TestALastingCommitSaysSo: the version that goes over the wire still has the field,
-// and what was committed is there to be read.
-func TestALastingCommitSaysSo(t *testing.T) {
-	t.Parallel()
-	c := testkit.Fake(t)
-	crm := schemas.DeliverTopic("crm")
-	c.CreateTopics(t, 1, crm)
-	fill(t, c, crm, 0, 3)
-	asked := make(chan kmsg.OffsetCommitRequest, 1)
-	c.Fake.ControlKey(kmsg.OffsetCommit.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
-		asked <- *req.(*kmsg.OffsetCommitRequest)
-		return nil, nil, false
-	})
-	want := map[int32]Commit{0: {Offset: 2, Metadata: "so far"}}
-	cl := c.Client(t, kgo.MaxVersions(LastingVersions()))
-	if err := CommitLasting(t.Context(), cl, lagGroup, crm, want); err != nil {
-		t.Fatal(err)
-	}
-	if req := <-asked; req.Version > 4 || req.RetentionTimeMillis < 100*365*24*time.Hour.Milliseconds() {
-		t.Errorf("version %d asks for %d ms", req.Version, req.RetentionTimeMillis)
-	}
-	got, err := NewTopics(cl, topicConfig).Commits(t.Context(), lagGroup, crm)
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("commits: %v (-want +got):\n%s", err, diff)
 	}
 }

@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -14,6 +15,17 @@ import (
 // refused alone.
 func TooLarge(err error) bool {
 	return errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge)
+}
+
+// Fenced reports whether brokers say that a client's transaction, its transactional id
+// or its place in a group is its own no more: somebody else has it, its own successor
+// perhaps, or nobody, where the brokers aborted the transaction.
+func Fenced(err error) bool {
+	return slices.ContainsFunc([]error{
+		kerr.ProducerFenced, kerr.InvalidProducerEpoch, // the id is in use elsewhere, as newer and as older brokers say it
+		kerr.InvalidTxnState,  // there is no transaction that could be written to or ended
+		kerr.FencedInstanceID, // another member of the group bears the name
+	}, func(cause error) bool { return errors.Is(err, cause) })
 }
 
 // DataLoss reports whether the client has noticed that brokers lost records which they

@@ -1,7 +1,6 @@
 package kafka
 
 import (
-	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -9,8 +8,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"sync"
-	"time"
+
+	"github.com/anabranch/anabranch/internal/certs"
 )
 
 // tlsConfig returns how to speak TLS to the brokers; nil: not at all. A file of
@@ -28,7 +27,7 @@ func (c Config) tlsConfig(log *slog.Logger) (*tls.Config, error) {
 		return nil, err
 	}
 	if own != nil {
-		config.GetClientCertificate = own.present
+		config.GetClientCertificate = own.ClientCertificate
 	}
 	return config, nil
 }
@@ -58,7 +57,7 @@ func (c Config) roots() (*x509.CertPool, error) {
 	const expected = "expected a PEM file of the brokers' CA"
 	pem, err := os.ReadFile(c.TLSCAFile)
 	if err != nil {
-		return nil, fmt.Errorf("KAFKA_TLS_CA_FILE=%s: %s: %w", c.TLSCAFile, expected, unreadable(err))
+		return nil, fmt.Errorf("KAFKA_TLS_CA_FILE=%s: %s: %w", c.TLSCAFile, expected, cause(err))
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(pem) {
@@ -68,7 +67,7 @@ func (c Config) roots() (*x509.CertPool, error) {
 }
 
 // clientCertificate returns nil where brokers are not shown one.
-func (c Config) clientCertificate(log *slog.Logger) (*clientCertificate, error) {
+func (c Config) clientCertificate(log *slog.Logger) (*certs.Pair, error) {
 	switch {
 	case c.TLSCertFile == "" && c.TLSKeyFile == "":
 		return nil, nil
@@ -77,57 +76,17 @@ func (c Config) clientCertificate(log *slog.Logger) (*clientCertificate, error) 
 	case c.TLSKeyFile == "":
 		return nil, fmt.Errorf("KAFKA_TLS_KEY_FILE is empty: expected the key of KAFKA_TLS_CERT_FILE=%s", c.TLSCertFile)
 	}
-	own := &clientCertificate{certFile: c.TLSCertFile, keyFile: c.TLSKeyFile, log: log}
-	if _, err := own.read(); err != nil {
-		return nil, fmt.Errorf("KAFKA_TLS_CERT_FILE=%s, KAFKA_TLS_KEY_FILE=%s: expected PEM files of a certificate and its key: %w", c.TLSCertFile, c.TLSKeyFile, unreadable(err))
+	own, err := certs.Load(c.TLSCertFile, c.TLSKeyFile, log.With("variable", "KAFKA_TLS_CERT_FILE"))
+	if err != nil {
+		return nil, fmt.Errorf("KAFKA_TLS_CERT_FILE=%s, KAFKA_TLS_KEY_FILE=%s: expected PEM files of a certificate and its key: %w", c.TLSCertFile, c.TLSKeyFile, err)
 	}
 	return own, nil
 }
 
-// clientCertificate is our own, which brokers know us by. It is read for each
-// connection, of which there are a few a minute at most: short-lived certificates
-// are exchanged while the process runs.
-type clientCertificate struct {
-	certFile, keyFile string
-	log               *slog.Logger
-
-	mu   sync.Mutex
-	last *tls.Certificate
-}
-
-// present is for [tls.Config.GetClientCertificate]. Whoever replaces two files does
-// so one after the other: what can't be used leaves the last one in use.
-func (c *clientCertificate) present(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	fresh, err := c.read()
-	switch {
-	case err == nil:
-		c.last = fresh
-	case c.last == nil:
-		return nil, err
-	default:
-		c.log.Warn("client certificate for the brokers can't be read, the one before is used", "file", c.certFile, "error", err)
+// cause leaves the path out of an error that is said next to it.
+func cause(err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Err
 	}
-	if expired := c.last.Leaf.NotAfter; time.Now().After(expired) {
-		c.log.Error("client certificate for the brokers has expired: they will refuse it", "file", c.certFile, "variable", "KAFKA_TLS_CERT_FILE", "expired", expired)
-	}
-	return c.last, nil
-}
-
-func (c *clientCertificate) read() (*tls.Certificate, error) {
-	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
-	if err != nil {
-		return nil, fmt.Errorf("read certificate %s and key %s: %w", c.certFile, c.keyFile, err)
-	}
-	return &pair, nil
-}
-
-// unreadable leaves the path out of an error that is said next to it.
-func unreadable(err error) error {
-	path, _ := errors.AsType[*fs.PathError](err)
-	if path == nil {
-		return err
-	}
-	return cmp.Or(path.Err, err)
+	return err
 }

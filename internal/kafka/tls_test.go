@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 func TestTLSNamesWhatCannotWork(t *testing.T) {
@@ -100,7 +100,7 @@ func TestCertificatesAreExchangedWhileItRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	connect("second")
-	if !strings.Contains(log.String(), "can't be read") {
+	if !strings.Contains(log.String(), "can't be replaced") {
 		t.Errorf("the log says nothing of a certificate that can't be read:\n%s", log.String())
 	}
 	ca.reissue(t, own, "third", time.Now().Add(time.Hour))
@@ -139,7 +139,7 @@ func awaitIn(t *testing.T, config Config, text string) (string, error) {
 	done := make(chan error, 1)
 	go func() { done <- Await(ctx, opts, config.Brokers, log.Logger()) }()
 	testkit.Until(t, func() bool {
-		return strings.Contains(log.String(), text) && strings.Contains(log.String(), "no agreement with the brokers") || len(done) > 0
+		return strings.Contains(log.String(), text) && strings.Contains(log.String(), "the brokers refuse the connection") || len(done) > 0
 	}, "a word about "+text)
 	cancel()
 	return log.String(), <-done

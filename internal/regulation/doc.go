@@ -25,4 +25,14 @@
 // What a topic that was deleted and made anew lacks stays in force in memory
 // (TestWhatANewTopicLacksStaysInForce), and a topic that is read again shows nobody a
 // state of its past (TestATopicReadAgain).
+//
+// # Non-obvious
+//
+//   - An open transaction hides what others write behind it: a deletion writes its events
+//     first and the topic `workspace` last, or a slow partition of raw-events would hold
+//     up every suppression. No test holds this.
+//   - Who takes a request over fences first, then writes a claim and waits to see it: all
+//     that the predecessor has committed stands before the claim. To read without it is
+//     to repeat the predecessor's last step (TestAClaimThatWasOvertaken;
+//     TestAPredecessorThatLives in package regulate).
 package regulation

@@ -15,8 +15,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // TestSuppressionOutlivesProcesses stores what two readers, one of which comes
@@ -139,14 +140,14 @@ func TestATransactionThatNobodyEnded(t *testing.T) {
 	l, g := ledger(c), follow(t, c)
 	r := store(t, l, g, DeleteOnly, "u0")
 	dead := take(t, l, g, r.ID)
-	if err := dead.writer.cl.BeginTransaction(); err != nil {
+	if err := dead.writer.Client().BeginTransaction(); err != nil {
 		t.Fatal(err)
 	}
 	finished, err := newRecord(kindRegulation, r.ID, regulationRecord{Type: DeleteOnly, Status: Finished, CreatedAt: noon, Subjects: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := dead.writer.produce(t.Context(), append(events(5), finished)); err != nil {
+	if err := dead.writer.Client().ProduceSync(t.Context(), append(events(5), finished)...).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
@@ -186,7 +187,7 @@ func TestTooLarge(t *testing.T) {
 	r := store(t, l, g, DeleteOnly, "u0")
 	run := take(t, l, g, r.ID)
 	huge := &kgo.Record{Topic: schemas.TopicRawEvents, Value: []byte(strings.Repeat("x", 2<<20))}
-	if err := run.Advance(t.Context(), run.Work().End(Finished, "", noon), []*kgo.Record{huge}); !errors.Is(err, ErrTooLarge) {
+	if err := run.Advance(t.Context(), run.Work().End(Finished, "", noon), []*kgo.Record{huge}); !kafka.TooLarge(err) {
 		t.Fatalf("got %v", err)
 	}
 	if err := run.Advance(t.Context(), run.Work().End(Failed, "too large", noon), nil); err != nil {

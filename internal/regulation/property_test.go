@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // history returns the records of many regulations, each at a random point of its
@@ -168,11 +168,11 @@ func getOn(t *testing.T, run *Run) (last bool) {
 // die leaves a transaction open that has written what comes next.
 func die(t *testing.T, run *Run) {
 	t.Helper()
-	if run.writer.cl.BeginTransaction() != nil {
+	if run.writer.Client().BeginTransaction() != nil {
 		return
 	}
 	event := &kgo.Record{Topic: schemas.TopicRawEvents, Key: []byte("of the dead")}
-	_ = run.writer.produce(t.Context(), []*kgo.Record{event}) // fenced, perhaps
+	_ = run.writer.Client().ProduceSync(t.Context(), event).FirstErr() // fenced, perhaps
 	run.Close()
 }
 

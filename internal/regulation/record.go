@@ -46,19 +46,6 @@ type runRecord struct {
 	Token string `json:"token"`
 }
 
-// checkVersion refuses a value of a later version ({"version":2,…}): what this
-// release does not understand it leaves to that one, and keeps what it knew of the
-// key. It does not concern suppressions, of which the key says all.
-func checkVersion(value []byte) error {
-	var r struct {
-		Version int `json:"version"`
-	}
-	if json.Unmarshal(value, &r) == nil && r.Version > schemas.RecordVersion {
-		return &schemas.VersionError{Version: r.Version}
-	}
-	return nil
-}
-
 // newRecord returns a record of the topic `workspace`; a nil value removes what
 // the key names.
 func newRecord(kind, id string, value any) (*kgo.Record, error) {

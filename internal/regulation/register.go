@@ -53,7 +53,9 @@ func (g *Register) Apply(key, value []byte) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	err := checkVersion(value)
+	// What a later release wrote is left to that one, and what was known of the key is
+	// kept. It does not concern suppressions, of which the key says all.
+	err := schemas.CheckVersion(value)
 	if err == nil {
 		err = g.apply(kind, id, value)
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka/txn"
 )
 
 // Run is one process's hold on an unfinished regulation. Only the last one that
@@ -15,7 +17,7 @@ type Run struct {
 	id       string
 	token    string
 	register *Register
-	writer   *writer
+	writer   *txn.Writer
 	work     Work
 }
 
@@ -36,7 +38,7 @@ func (l *Ledger) Take(ctx context.Context, id string, register *Register) (*Run,
 		return nil, err
 	}
 	if r.work.ID == "" {
-		err = w.transact(ctx, removal(id, nil)) // our own record: nobody else would
+		err = written(w.Write(ctx, removal(id, nil))) // our own record: nobody else would
 		r.Close()
 		return nil, err
 	}
@@ -48,8 +50,8 @@ func (r *Run) claim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err = r.writer.transact(ctx, []*kgo.Record{record}); err != nil {
-		return err
+	if err = r.writer.Write(ctx, []*kgo.Record{record}); err != nil {
+		return written(err)
 	}
 	return r.await(ctx)
 }
@@ -80,7 +82,7 @@ func (r *Run) Work() Work { return r.work }
 // Advance writes events in one transaction with the state that the regulation
 // has with them, each batch after the one before it is acknowledged. With a final
 // state the ids of its users are removed from the topic. After an error the run is
-// of no more use, but after ErrTooLarge, which is about one of the batches.
+// of no more use, but after one that is [kafka.TooLarge], about one of the batches.
 func (r *Run) Advance(ctx context.Context, next Regulation, batches ...[]*kgo.Record) error {
 	// Fencing is what decides; this spares a transaction that would be fenced.
 	if r.register.token(r.id) != r.token {
@@ -96,12 +98,12 @@ func (r *Run) Advance(ctx context.Context, next Regulation, batches ...[]*kgo.Re
 	}
 	// The topic `workspace` comes last: from its first record of an open transaction
 	// on nobody sees what others write to it, and events may take long to store.
-	if err := r.writer.transact(ctx, append(slices.Clip(batches), records)...); err != nil {
-		return err
+	if err := r.writer.Write(ctx, append(slices.Clip(batches), records)...); err != nil {
+		return written(err)
 	}
 	r.work.Regulation = next
 	return nil
 }
 
 // Close ends the run. What it has not finished another one may take.
-func (r *Run) Close() { r.writer.cl.Close() }
+func (r *Run) Close() { r.writer.Close() }

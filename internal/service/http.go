@@ -127,7 +127,7 @@ func (s *HTTPServer) server(base context.Context) *http.Server {
 func (s *HTTPServer) serve(server *http.Server) error {
 	listener := s.listener
 	if s.MaxConnections > 0 {
-		listener = newCrowd(listener, s.MaxConnections, s.Shed, s.log)
+		listener = limitConnections(listener, s.MaxConnections, s.Shed, s.log)
 	}
 	if s.TLS == nil {
 		return server.Serve(listener)
@@ -146,7 +146,7 @@ func (s *HTTPServer) shutdown(ctx context.Context, server *http.Server) {
 		err = server.Close()
 	}
 	if err != nil {
-		s.log.Debug("close of the listener", "service", s.name, "error", err)
+		s.log.Debug("closing the listener failed", "service", s.name, "error", err)
 	}
 }
 

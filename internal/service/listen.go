@@ -22,11 +22,11 @@ func Listen(ctx context.Context, variable, addr string) (net.Listener, error) {
 		return ln, nil
 	}
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("listen on %s=%s: %w: another process has it; set %s to move it", variable, addr, syscall.EADDRINUSE, variable)
+		return nil, fmt.Errorf("listen on %s=%s: %w: another process uses it; set %s to another address", variable, addr, syscall.EADDRINUSE, variable)
 	}
 	// The operation's own text repeats network and address.
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err
 	}
-	return nil, fmt.Errorf("listen on %s=%s: %w; set %s to move it", variable, addr, err, variable)
+	return nil, fmt.Errorf("listen on %s=%s: %w; set %s to another address", variable, addr, err, variable)
 }

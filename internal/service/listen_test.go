@@ -18,7 +18,7 @@ func TestListenErrorsNameTheVariable(t *testing.T) {
 	tests := map[string]struct{ addr, want string }{
 		"taken": {
 			addr: taken,
-			want: "listen on INGEST_ADDR=" + taken + ": address already in use: another process has it; set INGEST_ADDR to move it",
+			want: "listen on INGEST_ADDR=" + taken + ": address already in use: another process uses it; set INGEST_ADDR to another address",
 		},
 		"no port": {
 			addr: "127.0.0.1",
@@ -26,11 +26,11 @@ func TestListenErrorsNameTheVariable(t *testing.T) {
 		},
 		"not a port": {
 			addr: "127.0.0.1:http-ish",
-			want: "listen on INGEST_ADDR=127.0.0.1:http-ish: lookup tcp/http-ish: unknown port; set INGEST_ADDR to move it",
+			want: "listen on INGEST_ADDR=127.0.0.1:http-ish: lookup tcp/http-ish: unknown port; set INGEST_ADDR to another address",
 		},
 		"not of this machine": {
 			addr: "203.0.113.1:80",
-			want: "listen on INGEST_ADDR=203.0.113.1:80: bind: cannot assign requested address; set INGEST_ADDR to move it",
+			want: "listen on INGEST_ADDR=203.0.113.1:80: bind: cannot assign requested address; set INGEST_ADDR to another address",
 		},
 	}
 	for name, test := range tests {

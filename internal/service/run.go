@@ -8,10 +8,12 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/anabranch/anabranch/internal/logging"
 )
 
 // ErrEnded is the failure of a service whose Run returned nil before it was asked to stop.
-var ErrEnded = errors.New("ended without being asked to")
+var ErrEnded = errors.New("ended unexpectedly")
 
 // sayEvery is how often a start that does not get on says what it waits for.
 const sayEvery = 5 * time.Second
@@ -68,12 +70,15 @@ func (r *runner) start(running context.Context, services []Service) bool {
 		t.running.Go(func() { r.run(ctx, s) })
 	}
 	began := time.Now()
-	said := began
+	said := logging.Sampler[string]{Every: sayEvery}
+	said.Admit("", began) // not at once
 	err := Wait(running, func() error {
 		missing := Readiness(services...)
-		if missing != nil && time.Since(said) >= sayEvery {
-			said = time.Now()
-			r.log.Warn("waiting for services to become ready", "waited", said.Sub(began), "missing", missing)
+		if missing == nil {
+			return nil
+		}
+		if _, ok := said.Admit("", time.Now()); ok {
+			r.log.Warn("waiting for services to become ready", "waited", time.Since(began), "missing", missing)
 		}
 		return missing
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anabranch/anabranch/internal/service"
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 // running is a call of Run on a goroutine of its own.
@@ -42,7 +43,7 @@ func TestRunStartsAndStopsTierByTier(t *testing.T) {
 			t.Fatalf("before the broker is ready (-want +got):\n%s", diff)
 		}
 		broker.missing.Store(nil)
-		time.Sleep(20 * time.Millisecond) // virtual: one poll
+		virtual.Sleep(20 * time.Millisecond) // virtual: one poll
 		synctest.Wait()
 		if got := len(seen.all()); got != 3 {
 			t.Fatalf("once the broker is ready: %q, want all three started", seen.all())
@@ -141,7 +142,7 @@ func TestRunStopsWhileStarting(t *testing.T) {
 		broker := newLate("broker", seen, "brokers unreachable")
 		stage := &part{name: "stage", seen: seen}
 		r := start(t, quiet(), []service.Service{broker}, []service.Service{stage})
-		time.Sleep(time.Hour)
+		virtual.Sleep(time.Hour)
 		r.cancel()
 		if err := <-r.result; err != nil {
 			t.Errorf("Run = %v, want nil", err)
@@ -174,7 +175,7 @@ func TestRunSaysWhatItWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logged := &journal{}
 		r := start(t, logged.logger(slog.LevelWarn), []service.Service{newLate("router", &journal{}, "no partitions yet")})
-		time.Sleep(16 * time.Second)
+		virtual.Sleep(16 * time.Second)
 		r.cancel()
 		<-r.result
 		lines := logged.all()

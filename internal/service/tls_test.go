@@ -18,6 +18,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 // certificate returns a server's TLS and that of clients that trust it.
@@ -274,7 +276,7 @@ func TestAGuestCanBeHalfClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	server, err := newCrowd(listener, 1, nil, nil).Accept()
+	server, err := limitConnections(listener, 1, nil, nil).Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +319,7 @@ func TestAConnectionWithManyRequestsGoesLast(t *testing.T) {
 		if got := post(idle, "https://example.com/", nil); got != "200 " {
 			t.Fatal(got)
 		}
-		time.Sleep(longIdle)
+		virtual.Sleep(longIdle)
 		defer h.dial().Close() // has the idle one closed
 		if got := h.shed.Load(); got != 1 {
 			t.Errorf("%d were closed, want 1", got)

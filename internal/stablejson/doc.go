@@ -26,4 +26,23 @@
 // is validated and copied in the same pass.
 //
 // A value is called stable here when it is the output of this package.
+//
+// # Non-obvious
+//
+//   - strconv.ParseFloat takes up to 22 µs for numbers of six bytes, those below
+//     2.3e-308 and just above 1.8e308, and a microsecond for ties; of more than 800
+//     digits before the point it forgets how many there were. exact.go converts
+//     these, so that no text costs out of proportion (BenchmarkHostile) and all are
+//     right (TestNumbersAtTheEdges).
+//   - That a number of 16 or 17 digits is stable shows in its conversion alone, so a
+//     stable text that is read again has those converted again, in some 80 ns each.
+//     To trust them would make any record in a topic a body that does not verify
+//     (FuzzAppend of the sink's bodies).
+//   - What Skip passes over is validated and not converted.
+//   - encoding/json escapes <, >, &, U+2028 and U+2029, keeps 1.0 and -0, and sorts the
+//     keys of maps; none of that survives the round trip that receivers verify over
+//     (TestAppendMatchesRecordedCases).
+//   - To put fifty thousand keys in order before they are refused costs as much as
+//     hundreds of good calls: a text that is too long is read for its syntax alone, by
+//     [Reader.Discard] (TestDiscard, BenchmarkHostileBatches in ingest).
 package stablejson

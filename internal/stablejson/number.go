@@ -39,12 +39,11 @@ func (r *Reader) appendNumber(dst []byte) ([]byte, error) {
 		return dst, err
 	}
 	literal := r.text[start:r.pos]
-	if n.stable() {
+	// Of a value that is of no use it is enough to know that it is one.
+	if n.stable() || r.pos > r.useful {
 		return append(dst, literal...), nil
 	}
-	// The only error left is one of range, and its ±Inf prints as null.
-	f, _ := strconv.ParseFloat(string(literal), 64)
-	return AppendFloat(dst, f), nil
+	return AppendFloat(dst, r.float(&n, literal)), nil
 }
 
 // number is a number literal taken apart; slices alias the text.
@@ -52,22 +51,26 @@ type number struct {
 	negative       bool
 	whole, decimal []byte // the digits before and behind the point
 	exponent       bool
+	power          int // behind the e, cut off where none makes a difference
 }
 
+// exactDigits is how many digits of a decimal survive the trip through float64.
+const exactDigits = 15
+
 // stable reports whether ECMAScript would print the literal as it stands, by
-// rules that need no conversion; false means only that they can't tell. Up to 15
-// digits a decimal survives the trip through float64, so that no shorter one can
-// stand for the same value.
+// rules that need no conversion; false means only that they can't tell. Of a decimal
+// that survives the trip through float64 no shorter one can stand for the same
+// value.
 func (n *number) stable() bool {
-	const exact, largest = 15, "9007199254740992" // digits; 2^53
+	const largest = "9007199254740992" // 2^53
 	switch {
 	case n.exponent:
 		return false
 	case n.negative && len(n.decimal) == 0 && n.whole[0] == '0':
 		return false
 	case len(n.decimal) == 0:
-		return len(n.whole) <= exact || len(n.whole) == len(largest) && string(n.whole) <= largest
-	case n.decimal[len(n.decimal)-1] == '0' || len(n.whole)+len(n.decimal) > exact:
+		return len(n.whole) <= exactDigits || len(n.whole) == len(largest) && string(n.whole) <= largest
+	case n.decimal[len(n.decimal)-1] == '0' || len(n.whole)+len(n.decimal) > exactDigits:
 		return false
 	default:
 		// From 1e-7 down there would be an exponent: too rare to look closer.
@@ -97,16 +100,27 @@ func (r *Reader) number() (n number, err error) {
 	if r.pos < len(r.text) && r.text[r.pos]|0x20 == 'e' {
 		n.exponent = true
 		r.pos++
-		r.sign()
-		_, err = r.digits()
+		n.power, err = r.exponent()
 	}
 	return n, err
 }
 
-func (r *Reader) sign() {
+// exponent reads what stands behind the e.
+func (r *Reader) exponent() (power int, err error) {
+	sign := 1
 	if r.pos < len(r.text) && (r.text[r.pos] == '+' || r.text[r.pos] == '-') {
+		if r.text[r.pos] == '-' {
+			sign = -1
+		}
 		r.pos++
 	}
+	digits, err := r.digits()
+	// Far more than a text has digits, which alone could make up for it.
+	const most = 1 << 40
+	for _, c := range digits {
+		power = min(power*10+int(c-'0'), most)
+	}
+	return sign * power, err
 }
 
 // digits reads one digit or more.

@@ -21,6 +21,8 @@ type Reader struct {
 	members []member
 	// scratch holds decoded keys, innermost last, and what Skip passes over.
 	scratch []byte
+
+	exact *exact // nil until a number needs it
 }
 
 // Reset makes r read text, which must not change until r is done with it.
@@ -130,7 +132,7 @@ func (r *Reader) Object(o *Object) error {
 // Skip passes over the next value.
 func (r *Reader) Skip() error {
 	// Copying what is thrown away is the price of having one grammar in this
-	// package instead of two.
+	// package instead of two. Numbers are left as they are.
 	useful := r.useful
 	r.useful = r.pos
 	out, err := r.appendValue(r.scratch)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anabranch/anabranch/internal/kafka/policy"
 	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -22,18 +23,8 @@ func Advise(r *Report, window time.Duration) []Advice {
 	for i := range r.Stages {
 		adviseStage(&r.Stages[i], add)
 	}
-	if age := r.age(r.Unrouted); age > slow && len(r.Stages) > 0 && len(r.Stages[0].Members) > 0 {
-		problem := fmt.Sprintf("%s to route, the oldest for %s", r.Unrouted.events(), terminal.Brief(age))
-		do := "look at the routers' logs and /readyz; if nothing is wrong there, start more of them"
-		if len(r.UnroutedPending) > 0 {
-			problem += fmt.Sprintf("; partitions %v wait for the end of a transaction", r.UnroutedPending)
-			do = "the router that left it open ends it within a minute; if it lasts, `anabranch doctor` names the holder and what ends it"
-		}
-		add(schemas.TopicRawEvents, problem, do)
-	}
-	if r.UnroutedDeleted > 0 {
-		add(schemas.TopicRawEvents, fmt.Sprintf("retention deleted up to %s events before they were routed", terminal.Count(r.UnroutedDeleted)),
-			"they are lost; raise RAW_EVENTS_RETENTION or RAW_EVENTS_RETENTION_BYTES, or retention.ms and retention.bytes of a topic that exists")
+	for i := range r.Stages {
+		r.adviseUnread(&r.Stages[i], add)
 	}
 	for i := range r.Destinations {
 		r.adviseDestination(&r.Destinations[i], window, add)
@@ -41,10 +32,31 @@ func Advise(r *Report, window time.Duration) []Advice {
 	r.adviseRetries(add)
 	r.adviseDead(add)
 	if len(r.Incomplete) > 0 {
-		add("this report", fmt.Sprintf("not all could be read of %s: numbers say at least or at most", topics(r.Incomplete)),
-			"/metrics of the stages have the whole numbers")
+		add("this report", some(r.Incomplete)+" could not be read to the end: numbers are at least or at most",
+			"/metrics of the stages has the complete numbers")
 	}
 	return all
+}
+
+func (r *Report) adviseUnread(s *Stage, add func(about, problem, do string)) {
+	for _, u := range s.Unread {
+		if age := r.age(u.Waiting); age > slow && len(s.Members) > 0 {
+			problem := fmt.Sprintf("%s to %s, the oldest for %s", u.Waiting.events(), u.verb.To, terminal.Brief(age))
+			do := "look at the logs and at /readyz of " + s.Name + "; if nothing is wrong there, start more of them"
+			if len(u.Pending) > 0 {
+				problem += fmt.Sprintf("; partitions %v wait for the end of a transaction", u.Pending)
+				do = "the " + s.Name + " that left it open ends it within a minute; if it persists, `anabranch doctor` names the holder and what ends it"
+			}
+			add(u.Topic, problem, do)
+		}
+		if u.Deleted > 0 {
+			do := "they are lost; raise retention.ms and retention.bytes of " + u.Topic
+			if variable := policy.RetentionVariable(u.Topic, policy.RetentionMs); variable != "" {
+				do += ", and " + variable + " for when it is created again"
+			}
+			add(u.Topic, fmt.Sprintf("retention deleted up to %s events before they were %s", terminal.Count(u.Deleted), u.verb.Done), do)
+		}
+	}
 }
 
 func (r *Report) age(b Backlog) time.Duration {
@@ -69,10 +81,10 @@ func (b Backlog) events() string {
 func adviseStage(s *Stage, add func(about, problem, do string)) {
 	switch {
 	case len(s.Members) == 0:
-		add(s.Name, "no process of this stage runs", fmt.Sprintf("start `anabranch %s`, or `anabranch run`; what arrives meanwhile waits on the brokers", s.Name))
+		add(s.Name, "no process of this stage is running", fmt.Sprintf("start `anabranch %s`, or `anabranch run`; what arrives meanwhile waits on the brokers", s.Name))
 	case s.State != "Stable":
-		add(s.Name, fmt.Sprintf("its group is rebalancing (%s): nobody works until its members agree", s.State),
-			"look again in 15s; if it lasts, a member comes and goes: look at the logs for restarts")
+		add(s.Name, fmt.Sprintf("its group is rebalancing (%s): nothing is processed until its members agree", s.State),
+			"check again in 15s; if it persists, a member keeps leaving and joining: look at the logs for restarts")
 	default:
 		for _, m := range s.Members {
 			if len(m.Partitions) == 0 {
@@ -94,7 +106,7 @@ func (r *Report) adviseDestination(d *Destination, window time.Duration, add fun
 		add(d.ID, d.waiting()+", "+d.failing(r.At), d.remedy(window))
 	case len(d.Busy) == 0 && r.age(d.Undelivered) > slow:
 		add(d.ID, fmt.Sprintf("%s, the oldest for %s, and none has failed", d.waiting(), terminal.Brief(r.age(d.Undelivered))),
-			"more calls come than are delivered: make the endpoint answer faster, raise WEBHOOK_SINK_MAX_IN_FLIGHT, or start more sinks")
+			"calls arrive faster than they are delivered: make the endpoint answer faster, raise WEBHOOK_SINK_MAX_IN_FLIGHT, or start more sinks")
 	}
 	d.adviseBusy(add)
 	if d.Deleted > 0 {
@@ -112,7 +124,7 @@ func (d *Destination) adviseBusy(add func(about, problem, do string)) {
 			users = fmt.Sprintf("%d users wait", b.Keys)
 		}
 		add(d.ID, fmt.Sprintf("%s of %s for one another on %s[%d]", Backlog{Events: b.Events, Bound: Exact}.events(), users, schemas.DeliverTopic(d.ID), b.Partition),
-			"one key has more events than its receiver takes one at a time, and nobody else waits for them: make the endpoint answer faster, or give what is no single user, such as a service account, more than one id")
+			"one user has more events than the receiver accepts one at a time, and no other user waits for them: make the endpoint answer faster, or give a sender that is not a single user, such as a service account, more than one id")
 	}
 }
 
@@ -148,7 +160,7 @@ func (d *Destination) failing(now time.Time) string {
 
 // remedy is what to do about a destination that fails, and by when.
 func (d *Destination) remedy(window time.Duration) string {
-	do := "see why its endpoint fails"
+	do := "find out why its endpoint fails"
 	if len(d.Failures) > 0 {
 		do = remedyOf(d.Failures[0].Reason)
 	}
@@ -165,9 +177,9 @@ func remedyOf(reason schemas.Reason) string {
 	case schemas.ReasonStatus5xx:
 		return "fix the receiver"
 	case schemas.ReasonTimeout:
-		return "have the receiver answer within 5s: take the event in first, work on it afterwards"
+		return "have the receiver answer within 5s: accept the event first, process it afterwards"
 	case schemas.ReasonNetwork:
-		return "see that the receiver runs, that its name resolves, and that the sink's machine can reach it"
+		return "check that the receiver is running, that its name resolves, and that the sink's machine can reach it"
 	case schemas.ReasonTLS, schemas.ReasonSelfSigned:
 		return "give the receiver a certificate that verifies, or name its root in WEBHOOK_SINK_EXTRA_CA_FILE"
 	case schemas.ReasonStatus3xx:
@@ -176,8 +188,10 @@ func remedyOf(reason schemas.Reason) string {
 		return "see in the receiver's log why it refuses them"
 	case schemas.ReasonAddressRefused:
 		return "use a public address, or open its network with WEBHOOK_SINK_ALLOW_NETWORKS"
+	case schemas.ReasonNotHTTPS:
+		return "give the destination an https endpoint, or switch WEBHOOK_SINK_HTTPS_ONLY off"
 	case schemas.ReasonDestinationRemoved, schemas.ReasonDestinationDisabled:
-		return "put the destination into the workspace and switch it on"
+		return "add the destination to the workspace and enable it"
 	case schemas.ReasonPlanViolation:
 		return "fix the calls, or the source's tracking plan"
 	case schemas.ReasonSourceUnknown:
@@ -187,7 +201,7 @@ func remedyOf(reason schemas.Reason) string {
 	case schemas.ReasonTopicUnavailable:
 		return "see the detail of the dead letters: allow the router to create the destination's topic, or fix the brokers that lead it"
 	case schemas.ReasonVersionUnknown:
-		return "bring all stages to the release that wrote them"
+		return "upgrade all stages to the release that wrote them"
 	default:
 		return "see the detail of the dead letters"
 	}
@@ -207,7 +221,7 @@ func (r *Report) adviseRetries(add func(about, problem, do string)) {
 		q := &r.Retries[i]
 		overdue += q.Overdue
 		if q.Deleted > 0 {
-			topic := retryKind + "." + q.Delay
+			topic := schemas.RetryPrefix + q.Delay
 			add(topic, fmt.Sprintf("retention deleted up to %s events before they were retried", terminal.Count(q.Deleted)),
 				"they are lost; raise retention.ms of "+topic)
 		}
@@ -239,11 +253,11 @@ func (r *Report) adviseDead(add func(about, problem, do string)) {
 	}
 }
 
-// topics names some of them.
-func topics(names []string) string {
+// some names a few of the topics.
+func some(names []string) string {
 	const most = 3
 	if len(names) <= most {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d topics more", strings.Join(names[:most], ", "), len(names)-most)
+	return fmt.Sprintf("%s and %d more topics", strings.Join(names[:most], ", "), len(names)-most)
 }

@@ -6,16 +6,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/schemas"
 )
+
+// routing is what a router has not read.
+func routing(waiting Backlog) []Unread {
+	return []Unread{{Topic: schemas.TopicRawEvents, Waiting: waiting, Pending: []int32{}, verb: pipeline.Verb{To: "route", Done: "routed"}}}
+}
 
 // healthy is a report about which there is nothing to say.
 func healthy() *Report {
 	member := []Member{{ID: "m", Host: "10.0.0.4", Partitions: map[string]int{"raw-events": 6}}}
 	return &Report{
 		At:           noon,
-		Stages:       []Stage{{Name: "router", State: "Stable", Members: member}, {Name: "webhook-sink", State: "Stable", Members: member}},
-		Unrouted:     Backlog{Bound: Exact},
+		Stages:       []Stage{{Name: "router", State: "Stable", Members: member, Unread: routing(Backlog{Bound: Exact})}, {Name: "webhook-sink", State: "Stable", Members: member}},
 		Destinations: []Destination{{ID: "crm", State: Enabled, Undelivered: Backlog{Bound: Exact}, Retrying: Backlog{Bound: Exact}}},
 		DeadLetters:  DeadLetters{Bound: Exact},
 	}
@@ -30,14 +35,15 @@ func TestAdvice(t *testing.T) {
 		problem, do string // parts; empty: there is nothing to say
 	}{
 		"nothing":        {change: func(*Report) {}},
-		"a little waits": {change: func(r *Report) { r.Unrouted = Backlog{5, Exact, at(time.Second)} }},
-		"a call waits":   {func(r *Report) { r.Unrouted = Backlog{1, Exact, at(time.Minute)} }, "raw-events", "1 event to route, the oldest for 1m", "start more"},
+		"a little waits": {change: func(r *Report) { r.Stages[0].Unread[0].Waiting = Backlog{5, Exact, at(time.Second)} }},
+		"a call waits":   {func(r *Report) { r.Stages[0].Unread[0].Waiting = Backlog{1, Exact, at(time.Minute)} }, "raw-events", "1 event to route, the oldest for 1m", "start more"},
 		"a call waits for a transaction": {func(r *Report) {
-			r.Unrouted, r.UnroutedPending = Backlog{1, Exact, at(time.Minute)}, []int32{1, 4}
+			u := &r.Stages[0].Unread[0]
+			u.Waiting, u.Pending = Backlog{1, Exact, at(time.Minute)}, []int32{1, 4}
 		}, "raw-events", "partitions [1 4] wait for the end of a transaction", "`anabranch doctor`"},
-		"a transaction is open": {change: func(r *Report) { r.UnroutedPending = []int32{1} }},
+		"a transaction is open": {change: func(r *Report) { r.Stages[0].Unread[0].Pending = []int32{1} }},
 		"no sink":               {func(r *Report) { r.Stages[1].Members = nil }, "webhook-sink", "no process", "start `anabranch webhook-sink`"},
-		"rebalancing":           {func(r *Report) { r.Stages[0].State = "PreparingRebalance" }, "router", "PreparingRebalance", "look again in 15s"},
+		"rebalancing":           {func(r *Report) { r.Stages[0].State = "PreparingRebalance" }, "router", "PreparingRebalance", "check again in 15s"},
 		"one too many":          {func(r *Report) { r.Stages[0].Members = []Member{{Instance: "router-b", Host: "h"}} }, "router", "router-b on h has no partitions", "spare"},
 		"slow":                  {func(r *Report) { r.Destinations[0].Undelivered = Backlog{9, AtMost, at(time.Hour)} }, "crm", "at most 9 events wait, the oldest for 1h", "WEBHOOK_SINK_MAX_IN_FLIGHT"},
 		"removed": {func(r *Report) {
@@ -49,9 +55,9 @@ func TestAdvice(t *testing.T) {
 		"switched off": {func(r *Report) {
 			r.Destinations[0] = Destination{ID: "crm", State: Disabled, Retrying: Backlog{1, Exact, at(0)}}
 		}, "crm", "1 event waits of a destination that is switched off", "destination_disabled"},
-		"held back":        {func(r *Report) { r.Destinations[0].Retrying = Backlog{2, Exact, at(0)}; r.Destinations[0].Withheld = 2 }, "crm", "2 events wait, 2 of them held back", "see why"},
+		"held back":        {func(r *Report) { r.Destinations[0].Retrying = Backlog{2, Exact, at(0)}; r.Destinations[0].Withheld = 2 }, "crm", "2 events wait, 2 of them held back", "find out why"},
 		"deleted":          {func(r *Report) { r.Destinations[0].Deleted = 1_000 }, "crm", "retention deleted up to 1,000 events", "retention.ms of deliver.crm"},
-		"deleted unrouted": {func(r *Report) { r.UnroutedDeleted = 1_000 }, "raw-events", "retention deleted up to 1,000 events before they were routed", "RAW_EVENTS_RETENTION"},
+		"deleted unrouted": {func(r *Report) { r.Stages[0].Unread[0].Deleted = 1_000 }, "raw-events", "retention deleted up to 1,000 events before they were routed", "RAW_EVENTS_RETENTION"},
 		"deleted retries":  {func(r *Report) { r.Retries = []Retry{{Delay: "8m", Deleted: 7}} }, "webhook-retry.8m", "retention deleted up to 7 events", "retention.ms of webhook-retry.8m"},
 		"late retries":     {func(r *Report) { r.Retries = []Retry{{Delay: "5s", Overdue: 1}, {Delay: "8m", Overdue: 1}} }, "retries", "2 events due", "more sinks"},
 		"dead, unreadable": {func(r *Report) { r.DeadLetters.Groups = []DeadGroup{{Events: 4}} }, "dead-letters", "4 events in dead-letters can't be read", "list"},
@@ -61,7 +67,7 @@ func TestAdvice(t *testing.T) {
 		"all redriven": {change: func(r *Report) {
 			r.DeadLetters.Groups = []DeadGroup{{Reason: schemas.ReasonTLS, Events: 4, Redriven: 4}}
 		}},
-		"cut": {func(r *Report) { r.Incomplete = []string{"dead-letters"} }, "this report", "not all could be read of dead-letters", "/metrics"},
+		"cut": {func(r *Report) { r.Incomplete = []string{"dead-letters"} }, "this report", "dead-letters could not be read to the end", "/metrics"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -94,10 +100,10 @@ func TestEveryReasonHasARemedy(t *testing.T) {
 
 func TestTopicsAreNamed(t *testing.T) {
 	t.Parallel()
-	if got := topics([]string{"a", "b", "c"}); got != "a, b, c" {
+	if got := some([]string{"a", "b", "c"}); got != "a, b, c" {
 		t.Errorf("three: %s", got)
 	}
-	if got := topics([]string{"a", "b", "c", "d", "e"}); got != "a, b, c and 2 topics more" {
+	if got := some([]string{"a", "b", "c", "d", "e"}); got != "a, b, c and 2 more topics" {
 		t.Errorf("five: %s", got)
 	}
 }

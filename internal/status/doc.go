@@ -11,4 +11,12 @@
 // to a lag of zero, and the sink commits an offset and, in the commit's metadata,
 // what it has finished beyond it. So what waits is read, and where there is too
 // much of it the report says "at most" or "at least".
+//
+// # Non-obvious
+//
+//   - How long an event has been on a retry topic says nothing about how long its
+//     receiver has been away, since each attempt puts it there again: the time of its
+//     first attempt does (TestADestinationThatIsDown).
+//   - A group that has read all of a topic that is written in transactions may stay one
+//     offset behind in each partition (TestMarkersDoNotWait).
 package status

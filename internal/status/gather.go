@@ -9,7 +9,11 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/groups"
+	"github.com/anabranch/anabranch/internal/kafka/ranges"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
+	"github.com/anabranch/anabranch/internal/kafka/txn/hanging"
+	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -17,22 +21,22 @@ import (
 // Settings are what a report is made with.
 type Settings struct {
 	Kafka  []kgo.Opt // what every client of the process shares
-	Topics *kafka.Topics
+	Topics *topics.Admin
 	// Brokers are the addresses as people know them.
 	Brokers   []string
 	Workspace *workspace.Snapshot
-	// Router and Sink are the groups of the two stages that read from the brokers.
-	Router, Sink string
-	// Finished reads the metadata of the sink's commits: which records are done with
-	// beyond a committed offset. Nil: none is known to be.
-	Finished func(committed int64, metadata string) func(*kgo.Record) bool
-	// Busy reads there, too, how many keys are set aside since each has more events than
-	// its receiver takes one at a time, and about how many wait. Nil: none is known.
-	Busy func(committed int64, metadata string) (keys int, events int64)
+	// Stages are all of them: those that read from the brokers are looked at.
+	Stages pipeline.Stages
 	// DeadSince is how far back dead letters are counted.
 	DeadSince time.Duration
-	// Window is how long an event is retried.
-	Window time.Duration
+}
+
+// window is how long an event is retried.
+func (set *Settings) window() (window time.Duration) {
+	for _, s := range set.Stages {
+		window = max(window, s.Known().Window)
+	}
+	return window
 }
 
 // Gather makes a report. What can't be found out is an error; what is too much to
@@ -51,7 +55,7 @@ func gather(ctx context.Context, set Settings, lim limits) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := newTally(now, l.finished())
+	t := newTally(now)
 	if err := scan(ctx, set.Kafka, spans, lim, t.add); err != nil {
 		return nil, err
 	}
@@ -65,111 +69,116 @@ func gather(ctx context.Context, set Settings, lim limits) (*Report, error) {
 type look struct {
 	Settings
 
-	now    time.Time
-	groups []kafka.Group // of router and sink
-	router map[string]map[int32]kafka.Progress
-	sink   map[string]map[int32]kafka.Progress
-	// pending are offsets of raw-events that an open transaction is about to change,
-	// with what was committed before.
-	pending map[int32]int64
+	now     time.Time
+	readers []*reader
 }
 
-func (l *look) positions(ctx context.Context) (err error) {
-	topics, err := l.Topics.List(ctx, "")
+// reader is a stage that reads from the brokers, and how far its group is.
+type reader struct {
+	*pipeline.Stage
+
+	group    groups.Group
+	progress map[string]map[int32]groups.Progress
+	// pending are offsets, by topic, that an open transaction is about to change, with
+	// what was committed before.
+	pending map[string]map[int32]int64
+}
+
+func (l *look) positions(ctx context.Context) error {
+	existing, err := l.Topics.List(ctx, "")
 	if err != nil {
 		return err
 	}
-	// First, since this waits for a cluster that has never had a group, and a look at
-	// its members does not.
-	if l.router, err = l.Topics.Progress(ctx, l.Router, schemas.TopicRawEvents); err != nil {
-		return err
+	var names []string
+	for _, s := range l.Stages.Grouped() {
+		r := &reader{Stage: s, pending: make(map[string]map[int32]int64)}
+		l.readers, names = append(l.readers, r), append(names, s.Group.Name)
+		read := s.Consumed(existing)
+		for _, topic := range s.Shared() {
+			read = append(read, topic.Name) // there or not: somebody has to be asked
+		}
+		// Before the look at members, since this waits for a cluster that has never had a
+		// group, and that one does not.
+		if r.progress, err = groups.ProgressOn(ctx, l.Topics.Client, s.Group.Name, read...); err != nil {
+			return err
+		}
+		for _, topic := range s.Shared() {
+			if r.pending[topic.Name], err = l.pending(ctx, s, topic.Name); err != nil {
+				return err
+			}
+		}
 	}
-	if l.pending, err = l.Topics.Pending(ctx, l.Router, schemas.TopicRawEvents); err != nil {
-		return err
+	described, err := groups.Describe(ctx, l.Topics.Client, names...)
+	for i := range described {
+		l.readers[i].group = described[i]
 	}
-	if l.groups, err = l.Topics.Groups(ctx, l.Router, l.Sink); err != nil {
-		return err
-	}
-	topics = slices.DeleteFunc(topics, func(topic string) bool { return kind(topic) != deliverKind && kind(topic) != retryKind })
-	l.sink, err = l.Topics.Progress(ctx, l.Sink, topics...)
 	return err
 }
 
-// stillPending leaves of what was pending what still is: the offsets of a router at
+// pending looks for offsets in open transactions of a stage that commits there.
+func (l *look) pending(ctx context.Context, s *pipeline.Stage, topic string) (map[int32]int64, error) {
+	if !s.Transactional() {
+		return nil, nil
+	}
+	return hanging.Pending(ctx, l.Topics.Client, s.Group.Name, topic)
+}
+
+// stillPending leaves of what was pending what still is: the offsets of a stage at
 // work are pending one after the other.
 func (l *look) stillPending(ctx context.Context) error {
-	if len(l.pending) == 0 {
-		return nil
+	for _, r := range l.readers {
+		for topic, was := range r.pending {
+			if len(was) == 0 {
+				continue
+			}
+			now, err := l.pending(ctx, r.Stage, topic)
+			if err != nil {
+				return err
+			}
+			maps.DeleteFunc(was, func(partition int32, before int64) bool {
+				still, pending := now[partition]
+				return !pending || still != before
+			})
+		}
 	}
-	now, err := l.Topics.Pending(ctx, l.Router, schemas.TopicRawEvents)
-	maps.DeleteFunc(l.pending, func(partition int32, before int64) bool {
-		still, pending := now[partition]
-		return !pending || still != before
-	})
-	return err
-}
-
-// The kinds of topics that groups read, by which partitions are counted.
-const (
-	rawKind     = schemas.TopicRawEvents
-	deliverKind = "deliver"
-	retryKind   = "webhook-retry"
-)
-
-// kind is the topic's; empty for one that no group reads.
-func kind(topic string) string {
-	if topic == rawKind {
-		return rawKind
-	}
-	if _, deliver := schemas.DestinationOf(topic); deliver {
-		return deliverKind
-	}
-	if _, retry := schemas.RetryDelayOf(topic); retry {
-		return retryKind
-	}
-	return ""
+	return nil
 }
 
 // spans returns what there is to be read: all that is not finished, and the dead
 // letters of a while with the marks of those that were redriven since.
 func (l *look) spans(ctx context.Context) ([]*span, error) {
 	var all []*span
-	for _, progress := range []map[string]map[int32]kafka.Progress{l.router, l.sink} {
-		for topic, partitions := range progress {
+	for _, r := range l.readers {
+		for topic, partitions := range r.progress {
 			for partition, p := range partitions {
-				all = append(all, &span{topic: topic, partition: partition, Range: kafka.Range{Start: p.Committed, End: p.End}})
+				all = append(all, &span{
+					Span:   ranges.Span{Topic: topic, Partition: partition, Next: p.Committed, End: p.End},
+					reader: r.Name, done: r.finished(p),
+				})
 			}
 		}
 	}
 	for _, topic := range []string{schemas.TopicDeadLetters, schemas.TopicRedriven} {
-		ranges, err := l.Topics.Ranges(ctx, topic, l.now.Add(-l.DeadSince))
+		found, err := ranges.List(ctx, l.Topics.Client, topic, l.now.Add(-l.DeadSince))
 		if err != nil {
 			return nil, err
 		}
-		for partition, r := range ranges {
-			all = append(all, &span{topic: topic, partition: partition, Range: r})
+		for partition, r := range found {
+			all = append(all, &span{Span: ranges.Span{Topic: topic, Partition: partition, Next: r.Start, End: r.End}})
 		}
 	}
 	// The order makes no difference to the result, and one that is always the same
 	// makes two looks alike.
 	slices.SortFunc(all, func(a, b *span) int {
-		return cmp.Or(cmp.Compare(a.topic, b.topic), cmp.Compare(a.partition, b.partition))
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.reader, b.reader))
 	})
 	return all, nil
 }
 
-// finished returns what the sink has done beyond its commits.
-func (l *look) finished() func(*kgo.Record) bool {
-	beyond := make(map[place]func(*kgo.Record) bool)
-	for topic, partitions := range l.sink {
-		for partition, p := range partitions {
-			if l.Finished != nil && p.Metadata != "" {
-				beyond[place{topic, partition}] = l.Finished(p.Committed, p.Metadata)
-			}
-		}
+// finished returns what the stage has done of a partition beyond its commit.
+func (r *reader) finished(p groups.Progress) func(*kgo.Record) bool {
+	if r.Group.Finished == nil || p.Metadata == "" {
+		return func(*kgo.Record) bool { return false }
 	}
-	return func(r *kgo.Record) bool {
-		contains := beyond[place{r.Topic, r.Partition}]
-		return contains != nil && contains(r)
-	}
+	return r.Group.Finished(p.Committed, p.Metadata)
 }

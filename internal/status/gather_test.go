@@ -7,20 +7,36 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/ingest"
 	"github.com/anabranch/anabranch/internal/deadletters"
-	"github.com/anabranch/anabranch/internal/kafka"
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/internal/kafka/policy"
+	"github.com/anabranch/anabranch/internal/kafka/ranges"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
+	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/router"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+	webhooksink "github.com/anabranch/anabranch/webhook-sink"
 )
 
 const (
-	routerGroup = "anabranch-router"
-	sinkGroup   = "anabranch-webhook-sink"
+	routerGroup = router.Group
+	sinkGroup   = webhooksink.Group
 )
+
+// stages are those of the product. The sink has settings of its own.
+func stages() pipeline.Stages {
+	all := pipeline.List{ingest.Stage, router.Stage, webhooksink.Stage}.Make()
+	sink := all[2]
+	sink.Group.Finished, sink.Group.Busy = nil, nil
+	sink.Facts = func() pipeline.Facts { return pipeline.Facts{Window: 4 * time.Hour} }
+	return all
+}
 
 // basin is a cluster with what a pipeline leaves on it.
 type basin struct {
@@ -34,11 +50,11 @@ func newBasin(tb testing.TB, destinations ...workspace.Destination) *basin {
 	tb.Helper()
 	cluster := testkit.Brokers(tb)
 	cl := cluster.Client(tb)
-	config := kafka.TopicConfig{Partitions: 1, DeliverPartitions: 1, Replication: -1, RawRetention: 48 * time.Hour}
+	config := policy.Config{Partitions: 1, DeliverPartitions: 1, Replication: -1, RawRetention: 48 * time.Hour}
 	return &basin{t: tb, cluster: cluster, cl: cl, set: Settings{
-		Kafka: cluster.Options(), Topics: kafka.NewTopics(cl, config), Brokers: []string{"here:9092"},
+		Kafka: cluster.Options(), Topics: topics.New(cl, config), Brokers: []string{"here:9092"},
 		Workspace: workspace.NewSnapshot(nil, destinations),
-		Router:    routerGroup, Sink: sinkGroup, DeadSince: 24 * time.Hour, Window: 4 * time.Hour,
+		Stages:    stages(), DeadSince: 24 * time.Hour,
 	}}
 }
 
@@ -122,13 +138,16 @@ func TestAnEmptyCluster(t *testing.T) {
 	r := b.report(ample())
 	want := &Report{
 		At: r.At, Brokers: []string{"here:9092"},
-		Stages:       []Stage{{Name: "router", Group: routerGroup, Members: []Member{}}, {Name: "webhook-sink", Group: sinkGroup, Members: []Member{}}},
+		Stages: []Stage{
+			{Name: "router", Group: routerGroup, Members: []Member{}, Unread: []Unread{{Topic: "raw-events", Waiting: Backlog{Bound: Exact}, Pending: []int32{}}}},
+			{Name: "webhook-sink", Group: sinkGroup, Members: []Member{}, Unread: []Unread{}},
+		},
 		Unrouted:     Backlog{Bound: Exact},
 		Destinations: []Destination{}, Retries: []Retry{}, Incomplete: []string{}, UnroutedPending: []int32{},
 		DeadLetters: DeadLetters{Since: r.At.Add(-24 * time.Hour), Bound: Exact, Groups: []DeadGroup{}},
 		Advice:      r.Advice,
 	}
-	if diff := cmp.Diff(want, r); diff != "" {
+	if diff := cmp.Diff(want, r, cmpopts.IgnoreUnexported(Unread{})); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
 	for _, stage := range []string{"router", "webhook-sink"} {
@@ -145,8 +164,8 @@ func TestAClusterThatNeverHadAGroup(t *testing.T) {
 	cluster := testkit.Fake(t)
 	refusals := cluster.RefuseCoordinator(2)
 	r, err := Gather(t.Context(), Settings{
-		Kafka: cluster.Options(), Topics: kafka.NewTopics(cluster.Client(t, kgo.RequestRetries(0)), kafka.TopicConfig{}),
-		Workspace: workspace.NewSnapshot(nil, nil), Router: routerGroup, Sink: sinkGroup, DeadSince: time.Hour, Window: time.Hour,
+		Kafka: cluster.Options(), Topics: topics.New(cluster.Client(t, kgo.RequestRetries(0)), policy.Config{}),
+		Workspace: workspace.NewSnapshot(nil, nil), Stages: stages(), DeadSince: time.Hour,
 	})
 	if err != nil || len(r.Stages) != 2 || refusals.Load() != 0 {
 		t.Errorf("report %+v, error %v, %d refusals left", r, err, refusals.Load())
@@ -215,7 +234,7 @@ func TestWhatTheSinkHasFinishedDoesNotWait(t *testing.T) {
 	topic := schemas.DeliverTopic("crm")
 	b.write(record(topic, 0, schemas.Headers{}), record(topic, 0, schemas.Headers{}), record(topic, 0, schemas.Headers{}), record(topic, 0, schemas.Headers{}))
 	b.commit(topic, 1, "done: 2")
-	b.set.Finished = func(committed int64, metadata string) func(*kgo.Record) bool {
+	b.set.Stages[2].Group.Finished = func(committed int64, metadata string) func(*kgo.Record) bool {
 		if committed != 1 || metadata != "done: 2" {
 			t.Errorf("asked about %q at %d", metadata, committed)
 		}
@@ -238,7 +257,7 @@ func TestBusyUsersAreNamedByPartition(t *testing.T) {
 	topic := schemas.DeliverTopic("crm")
 	b.write(record(topic, 0, schemas.Headers{}), record(topic, 0, schemas.Headers{}))
 	b.commit(topic, 1, "busy")
-	b.set.Busy = func(committed int64, metadata string) (int, int64) {
+	b.set.Stages[2].Group.Busy = func(committed int64, metadata string) (int, int64) {
 		if committed != 1 || metadata != "busy" {
 			t.Errorf("asked about %q at %d", metadata, committed)
 		}
@@ -362,7 +381,7 @@ func TestTooMuchToRead(t *testing.T) {
 			record(schemas.TopicDeadLetters, 0, schemas.Headers{Destination: "crm", Reason: schemas.ReasonTLS, FailedAt: time.Now()}))
 	}
 	b.write(records...)
-	r := b.report(limits{perPartition: 3, total: 100, time: ample().time})
+	r := b.report(limits{ranges.Limits{PerSpan: 3, Total: 100}, ample().time})
 	crm := r.destination(t, "crm")
 	if crm.Undelivered.Events != 10 || crm.Undelivered.Bound != AtMost || crm.Retrying.Events != 3 || crm.Retrying.Bound != AtLeast {
 		t.Errorf("undelivered %+v, retrying %+v", crm.Undelivered, crm.Retrying)
@@ -376,8 +395,39 @@ func TestTooMuchToRead(t *testing.T) {
 	if want := []string{"dead-letters", "deliver.crm", "webhook-retry.1m"}; !cmp.Equal(want, r.Incomplete) || r.advice("this report") == "" {
 		t.Errorf("incomplete %v, want %v and a word about it", r.Incomplete, want)
 	}
-	if r := b.report(limits{perPartition: 100, total: 100}); len(r.Incomplete) != 3 {
+	if r := b.report(limits{Limits: ranges.Limits{PerSpan: 100, Total: 100}}); len(r.Incomplete) != 3 {
 		t.Errorf("without any time %v was left", r.Incomplete)
+	}
+}
+
+// Two stages that read the same topic are each behind by their own.
+func TestTwoReadersOfATopic(t *testing.T) {
+	t.Parallel()
+	b := newBasin(t)
+	b.set.Stages = append(b.set.Stages, &pipeline.Stage{
+		Name: "tally", Group: pipeline.Group{Name: "anabranch-tally"},
+		Topics: []pipeline.Topic{{Name: schemas.TopicRawEvents, Consumed: pipeline.Verb{To: "count", Done: "counted"}}},
+	})
+	old := time.Now().Add(-time.Hour).UTC().Truncate(time.Millisecond)
+	b.write(
+		record(schemas.TopicRawEvents, 0, schemas.Headers{Received: old}), record(schemas.TopicRawEvents, 0, schemas.Headers{Received: old.Add(time.Minute)}),
+		record(schemas.TopicRawEvents, 0, schemas.Headers{Received: old.Add(2 * time.Minute)}),
+	)
+	var routed kadm.Offsets
+	routed.Add(kadm.Offset{Topic: schemas.TopicRawEvents, At: 2, LeaderEpoch: -1})
+	if err := kadm.NewClient(b.cl).CommitAllOffsets(t.Context(), routerGroup, routed); err != nil {
+		t.Fatal(err)
+	}
+	r := b.report(ample())
+	if want := (Backlog{1, Exact, new(old.Add(2 * time.Minute))}); !cmp.Equal(r.Unrouted, want) {
+		t.Errorf("unrouted %+v, want %+v", r.Unrouted, want)
+	}
+	if want := (Backlog{3, Exact, new(old)}); !cmp.Equal(r.Stages[2].Unread[0].Waiting, want) {
+		t.Errorf("not counted: %+v, want %+v", r.Stages[2].Unread[0].Waiting, want)
+	}
+	var out bytes.Buffer
+	if err := Table(&out, r); err != nil || !strings.Contains(out.String(), "raw-events: 3 to count, the oldest") {
+		t.Errorf("%v: %s", err, out.String())
 	}
 }
 

@@ -21,7 +21,7 @@ func Table(w io.Writer, r *Report) error {
 	p := &printer{out: bufio.NewWriter(w), r: r}
 	p.say("brokers %s at %s\n", strings.Join(r.Brokers, ","), terminal.Moment(r.At))
 	p.stages()
-	p.unrouted()
+	p.unread()
 	p.destinations()
 	p.retries()
 	p.dead()
@@ -75,8 +75,12 @@ func partitions(of map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-func (p *printer) unrouted() {
-	p.say("\nraw-events: %s to route%s\n", number(p.r.Unrouted), p.oldest(p.r.Unrouted, ", the oldest taken in "))
+func (p *printer) unread() {
+	for i := range p.r.Stages {
+		for _, u := range p.r.Stages[i].Unread {
+			p.say("\n%s: %s to %s%s\n", u.Topic, number(u.Waiting), u.verb.To, p.oldest(u.Waiting, ", the oldest accepted "))
+		}
+	}
 }
 
 // oldest is the age of the oldest event behind some words, or nothing.
@@ -129,7 +133,7 @@ func (p *printer) destinations() {
 	}
 	p.table(rows)
 	if quiet > 0 {
-		p.say("%s destinations more, for which nothing waits\n", terminal.Count(int64(quiet)))
+		p.say("%s more destinations, for which nothing is waiting\n", terminal.Count(int64(quiet)))
 	}
 	for i := range p.r.Destinations {
 		d := &p.r.Destinations[i]
@@ -196,7 +200,7 @@ func (p *printer) advice() {
 	p.say("\nWHAT TO DO\n")
 	for i, a := range p.r.Advice {
 		if i == screenful {
-			p.say("  and %s more: --json has all of it\n", terminal.Count(int64(len(p.r.Advice)-screenful)))
+			p.say("  and %s more: --json has all of them\n", terminal.Count(int64(len(p.r.Advice)-screenful)))
 			return
 		}
 		p.say("  %s: %s\n    %s\n", terminal.Safe(a.About), a.Problem, a.Do)

@@ -3,6 +3,7 @@ package status
 import (
 	"time"
 
+	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -13,7 +14,7 @@ type Report struct {
 	At           time.Time     `json:"at"`
 	Brokers      []string      `json:"brokers"`
 	Stages       []Stage       `json:"stages"`
-	Unrouted     Backlog       `json:"unrouted"`     // accepted calls that no router has read
+	Unrouted     Backlog       `json:"unrouted"`     // accepted calls that no router has read: of Stages
 	Destinations []Destination `json:"destinations"` // ascending by id
 	Retries      []Retry       `json:"retries"`      // ascending by delay
 	DeadLetters  DeadLetters   `json:"deadLetters"`
@@ -21,11 +22,8 @@ type Report struct {
 	// want of time.
 	Incomplete []string `json:"incomplete"`
 	Advice     []Advice `json:"advice"`
-	// UnroutedDeleted is how many offsets of raw-events retention deleted before they
-	// were routed.
-	UnroutedDeleted int64 `json:"unroutedDeleted"`
-	// UnroutedPending are the partitions of raw-events whose offset has been pending in
-	// one transaction for as long as this look took.
+	// UnroutedDeleted and UnroutedPending are of what the router has not read, too.
+	UnroutedDeleted int64   `json:"unroutedDeleted"`
 	UnroutedPending []int32 `json:"unroutedPending"`
 }
 
@@ -36,6 +34,21 @@ type Stage struct {
 	Group   string   `json:"group"`
 	State   string   `json:"state"` // as the brokers say it; empty: there is no such group
 	Members []Member `json:"members"`
+	// Unread is what it has not finished of the topics of fixed name that it reads. What
+	// waits on those of destinations and of retries is told by destination.
+	Unread []Unread `json:"unread"`
+}
+
+// Unread is what a stage has not finished of a topic.
+type Unread struct {
+	Topic   string  `json:"topic"`
+	Waiting Backlog `json:"waiting"`
+	Deleted int64   `json:"deleted"` // offsets that retention deleted before they were read
+	// Pending are the partitions whose offset has been pending in one transaction for as
+	// long as this look took.
+	Pending []int32 `json:"pending"`
+
+	verb pipeline.Verb
 }
 
 // Member is one process of a stage.

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/groups"
+	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -17,19 +18,58 @@ func (l *look) report(t *tally, spans []*span) *Report {
 	left := unread(spans)
 	r := &Report{
 		At: l.now, Brokers: l.Brokers,
-		Stages:     []Stage{stage("router", &l.groups[0]), stage("webhook-sink", &l.groups[1])},
-		Unrouted:   counted(t.unrouted, left[schemas.TopicRawEvents]),
-		Retries:    l.retries(t, left),
-		Incomplete: append([]string{}, slices.Sorted(maps.Keys(left))...), // never null
+		UnroutedPending: []int32{}, // never null
+		Retries:         l.retries(t, left),
+		Incomplete:      append([]string{}, slices.Sorted(maps.Keys(left))...), // never null
 		DeadLetters: DeadLetters{
 			Since: l.now.Add(-l.DeadSince), Bound: atLeast(left, schemas.TopicDeadLetters, schemas.TopicRedriven), Groups: deadGroups(t),
 		},
 	}
-	r.UnroutedPending = append([]int32{}, slices.Sorted(maps.Keys(l.pending))...) // never null
-	r.UnroutedDeleted = deleted(l.router[schemas.TopicRawEvents])
+	for _, reads := range l.readers {
+		s := stageOf(reads)
+		own := slices.DeleteFunc(slices.Clone(spans), func(part *span) bool { return part.reader != reads.Name })
+		s.Unread = reads.unread(t, unread(own))
+		r.Stages = append(r.Stages, s)
+		if reads.routes() {
+			for _, u := range s.Unread {
+				r.Unrouted, r.UnroutedDeleted, r.UnroutedPending = u.Waiting, u.Deleted, u.Pending
+			}
+		}
+	}
 	r.Destinations = l.destinations(t, left)
-	r.Advice = Advise(r, l.Window)
+	r.Advice = Advise(r, l.window())
 	return r
+}
+
+// routes reports whether it is this stage that calls go through on their way to
+// destinations.
+func (r *reader) routes() bool {
+	return slices.ContainsFunc(r.Topics, func(t pipeline.Topic) bool { return t.Name == schemas.DeliverPrefix && t.Write })
+}
+
+// unread is what the stage has not finished of each topic of fixed name that it reads.
+func (r *reader) unread(t *tally, left map[string]int64) []Unread {
+	topics := r.Shared()
+	all := make([]Unread, len(topics)) // never null
+	for i, topic := range topics {
+		all[i] = Unread{
+			Topic: topic.Name, Waiting: counted(t.unread[unreadKey{r.Name, topic.Name}], left[topic.Name]),
+			Deleted: deleted(r.progress[topic.Name]), Pending: append([]int32{}, slices.Sorted(maps.Keys(r.pending[topic.Name]))...),
+			verb: topic.Consumed,
+		}
+	}
+	return all
+}
+
+// progress is how far the stage is that reads a topic, of those topics that one stage
+// alone reads.
+func (l *look) progress(topic string) map[int32]groups.Progress {
+	for _, r := range l.readers {
+		if found, reads := r.progress[topic]; reads {
+			return found
+		}
+	}
+	return nil
 }
 
 // unread is how many offsets were not read, by topic; those of which all was read
@@ -37,8 +77,8 @@ func (l *look) report(t *tally, spans []*span) *Report {
 func unread(spans []*span) map[string]int64 {
 	left := make(map[string]int64)
 	for _, s := range spans {
-		if !s.whole() {
-			left[s.topic] += s.left()
+		if !s.Done() {
+			left[s.Topic] += s.Left()
 		}
 	}
 	return left
@@ -68,12 +108,13 @@ func atLeast(left map[string]int64, topics ...string) Bound {
 	return Exact
 }
 
-func stage(name string, g *kafka.Group) Stage {
-	s := Stage{Name: name, Group: g.Name, State: g.State, Members: []Member{}}
+func stageOf(r *reader) Stage {
+	g := &r.group
+	s := Stage{Name: r.Name, Group: g.Name, State: g.State, Members: []Member{}}
 	for _, m := range g.Members {
 		member := Member{Instance: m.InstanceID, ID: m.ID, Client: m.ClientID, Host: m.Host, Partitions: make(map[string]int)}
 		for topic, partitions := range m.Partitions {
-			member.Partitions[cmp.Or(kind(topic), topic)] += len(partitions)
+			member.Partitions[schemas.FamilyOf(topic)] += len(partitions)
 		}
 		s.Members = append(s.Members, member)
 	}
@@ -83,9 +124,11 @@ func stage(name string, g *kafka.Group) Stage {
 // retries has a row for each retry topic that exists.
 func (l *look) retries(t *tally, left map[string]int64) []Retry {
 	var delays []time.Duration
-	for topic := range l.sink {
-		if delay, retry := schemas.RetryDelayOf(topic); retry {
-			delays = append(delays, delay)
+	for _, r := range l.readers {
+		for topic := range r.progress {
+			if delay, retry := schemas.RetryDelayOf(topic); retry {
+				delays = append(delays, delay)
+			}
 		}
 	}
 	slices.Sort(delays)
@@ -97,8 +140,8 @@ func (l *look) retries(t *tally, left map[string]int64) []Retry {
 			waiting = new(retryTally)
 		}
 		rows = append(rows, Retry{
-			Delay: strings.TrimPrefix(topic, retryKind+"."), Waiting: counted(waiting.waiting, left[topic]), Overdue: waiting.overdue,
-			Deleted: deleted(l.sink[topic]),
+			Delay: strings.TrimPrefix(topic, schemas.RetryPrefix), Waiting: counted(waiting.waiting, left[topic]), Overdue: waiting.overdue,
+			Deleted: deleted(l.progress(topic)),
 		})
 	}
 	return rows
@@ -121,19 +164,19 @@ func (l *look) destinations(t *tally, left map[string]int64) []Destination {
 	}
 	retryBound := Exact
 	for topic := range left {
-		if kind(topic) == retryKind {
+		if schemas.PrefixOf(topic) == schemas.RetryPrefix {
 			retryBound = AtLeast
 		}
 	}
 	rows := make([]Destination, 0, len(ids))
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		d := t.destination(id)
+		d, topic := t.destination(id), schemas.DeliverTopic(id)
 		row := Destination{
 			ID: id, State: l.state(id), Withheld: d.withheld, Failures: failures(d), Endpoints: l.endpoints(id, d),
-			Undelivered:  counted(d.undelivered, left[schemas.DeliverTopic(id)]),
+			Undelivered:  counted(d.undelivered, left[topic]),
 			Retrying:     Backlog{Events: d.retrying.events, Bound: retryBound, Oldest: instant(d.retrying.oldest)},
-			FailingSince: instant(d.failingSince), Deleted: deleted(l.sink[schemas.DeliverTopic(id)]),
-			Busy: l.busy(l.sink[schemas.DeliverTopic(id)]),
+			FailingSince: instant(d.failingSince), Deleted: deleted(l.progress(topic)),
+			Busy: l.busy(topic),
 		}
 		rows = append(rows, row)
 	}
@@ -141,15 +184,17 @@ func (l *look) destinations(t *tally, left map[string]int64) []Destination {
 }
 
 // busy are the partitions of a topic on which users hold up their own events.
-func (l *look) busy(partitions map[int32]kafka.Progress) []BusyPartition {
+func (l *look) busy(topic string) []BusyPartition {
 	all := []BusyPartition{} // never null
-	for _, num := range slices.Sorted(maps.Keys(partitions)) {
-		p := partitions[num]
-		if l.Busy == nil || p.Metadata == "" {
-			continue
-		}
-		if keys, events := l.Busy(p.Committed, p.Metadata); keys > 0 {
-			all = append(all, BusyPartition{Partition: num, Keys: keys, Events: events})
+	for _, r := range l.readers {
+		for _, num := range slices.Sorted(maps.Keys(r.progress[topic])) {
+			p := r.progress[topic][num]
+			if r.Group.Busy == nil || p.Metadata == "" {
+				continue
+			}
+			if keys, events := r.Group.Busy(p.Committed, p.Metadata); keys > 0 {
+				all = append(all, BusyPartition{Partition: num, Keys: keys, Events: events})
+			}
 		}
 	}
 	return all
@@ -157,7 +202,7 @@ func (l *look) busy(partitions map[int32]kafka.Progress) []BusyPartition {
 
 // deleted is how many offsets retention took from a topic before its group had
 // finished them.
-func deleted(partitions map[int32]kafka.Progress) int64 {
+func deleted(partitions map[int32]groups.Progress) int64 {
 	n := int64(0)
 	for _, p := range partitions {
 		n += p.Deleted

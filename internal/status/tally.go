@@ -14,17 +14,17 @@ import (
 // their partitions.
 type tally struct {
 	now time.Time
-	// done reports whether the sink has finished a record beyond the offset that it
-	// has committed for the record's partition.
-	done func(*kgo.Record) bool
 
-	unrouted     count
+	unread       map[unreadKey]count // on topics of fixed name
 	destinations map[string]*destinationTally
 	retries      map[time.Duration]*retryTally
 	dead         map[deadKey]*DeadGroup
 	letters      map[deadletters.ID]letter
 	marks        map[deadletters.ID]time.Time
 }
+
+// unreadKey is a topic, and who has not read it.
+type unreadKey struct{ reader, topic string }
 
 // count is how many events there are, and when the oldest was taken in.
 type count struct {
@@ -67,9 +67,10 @@ type letter struct {
 	written time.Time
 }
 
-func newTally(now time.Time, done func(*kgo.Record) bool) *tally {
+func newTally(now time.Time) *tally {
 	return &tally{
-		now: now, done: done,
+		now:          now,
+		unread:       make(map[unreadKey]count),
 		destinations: make(map[string]*destinationTally),
 		retries:      make(map[time.Duration]*retryTally),
 		dead:         make(map[deadKey]*DeadGroup),
@@ -81,28 +82,29 @@ func newTally(now time.Time, done func(*kgo.Record) bool) *tally {
 // add counts a record by the topic that it stands on. One whose headers can't be
 // read counts too: it waits like any other, for its place in dead-letters.
 func (t *tally) add(s *span, r *kgo.Record) {
-	if s.topic == schemas.TopicRedriven {
+	if r.Topic == schemas.TopicRedriven {
 		if id, at, err := deadletters.ReadMark(r); err == nil {
 			t.marks[id] = at
 		}
 		return
 	}
 	h, _ := kafka.HeadersOf(r)
-	switch s.topic {
-	case schemas.TopicRawEvents:
-		t.unrouted.add(taken(&h, r))
-		return
-	case schemas.TopicDeadLetters:
+	if s.reader == "" {
 		t.bury(&h, r)
 		return
 	}
-	if t.done(r) {
+	if s.done(r) {
 		return
 	}
-	if delay, retry := schemas.RetryDelayOf(s.topic); retry {
+	if delay, retry := schemas.RetryDelayOf(r.Topic); retry {
 		t.retry(delay, &h, r)
-	} else if id, deliver := schemas.DestinationOf(s.topic); deliver {
+	} else if id, deliver := schemas.DestinationOf(r.Topic); deliver {
 		t.destination(id).undelivered.add(taken(&h, r))
+	} else {
+		key := unreadKey{s.reader, s.Topic}
+		c := t.unread[key]
+		c.add(taken(&h, r))
+		t.unread[key] = c
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/ranges"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -25,9 +26,13 @@ func record(topic string, offset int64, h schemas.Headers) *kgo.Record {
 
 // tallied adds records to a tally, of which the sink has done those at the offsets.
 func tallied(records []*kgo.Record, done ...int64) *tally {
-	t := newTally(noon, func(r *kgo.Record) bool { return slices.Contains(done, r.Offset) })
+	t := newTally(noon)
 	for _, r := range records {
-		t.add(&span{topic: r.Topic, partition: r.Partition}, r)
+		s := &span{Span: ranges.Span{Topic: r.Topic, Partition: r.Partition}, done: func(r *kgo.Record) bool { return slices.Contains(done, r.Offset) }}
+		if r.Topic != schemas.TopicDeadLetters {
+			s.reader = "stage"
+		}
+		t.add(s, r)
 	}
 	t.redriven()
 	return t
@@ -50,8 +55,8 @@ func TestWhatWaitsIsCountedByItsTopic(t *testing.T) {
 		retry(2, schemas.Headers{Due: noon}),
 		record(schemas.RetryTopic(30*time.Second), 3, schemas.Headers{}), // of no destination
 	}, 7)
-	if got.unrouted != (count{1, ago(time.Second)}) {
-		t.Errorf("unrouted %+v", got.unrouted)
+	if unrouted := got.unread[unreadKey{"stage", schemas.TopicRawEvents}]; unrouted != (count{1, ago(time.Second)}) {
+		t.Errorf("unrouted %+v", unrouted)
 	}
 	want := &destinationTally{
 		undelivered: count{2, ago(time.Hour)}, retrying: count{3, ago(3 * time.Hour)}, withheld: 1, failingSince: ago(2 * time.Hour),
@@ -105,34 +110,5 @@ func TestDeadLettersAreCountedByReason(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, deadGroups(got)); diff != "" {
 		t.Errorf("dead letters (-want +got):\n%s", diff)
-	}
-}
-
-func TestSpanTakesItsShare(t *testing.T) {
-	t.Parallel()
-	var seen []int64
-	each := func(_ *span, r *kgo.Record) { seen = append(seen, r.Offset) }
-	records := []*kgo.Record{{Offset: 10}, {Offset: 12}, {Offset: 15}, {Offset: 20}}
-	s := &span{Range: kafka.Range{Start: 10, End: 16}, next: 10}
-	s.take(records[:1], 2, each)
-	if s.whole() || s.left() != 5 {
-		t.Errorf("after one record: %+v", s)
-	}
-	s.take(records[1:], 2, each)
-	if s.whole() || s.read != 2 || s.left() != 3 {
-		t.Errorf("after its share: %+v", s)
-	}
-	s.take(records[2:], 9, each)
-	if !s.whole() || s.left() != 0 {
-		t.Errorf("at its end: %+v", s)
-	}
-	if diff := cmp.Diff([]int64{10, 12, 15}, seen); diff != "" {
-		t.Errorf("handed out (-want +got):\n%s", diff)
-	}
-	// The end can be a marker's, or that of what retention deleted.
-	s = &span{Range: kafka.Range{Start: 10, End: 16}, next: 10}
-	s.take(records[3:], 9, each)
-	if !s.whole() || len(seen) != 3 {
-		t.Errorf("behind its end: %+v, %v", s, seen)
 	}
 }

@@ -20,11 +20,17 @@ func ask(t *testing.T, handler http.Handler, method, path string) (int, string) 
 	return w.Code, w.Body.String()
 }
 
+// admin returns the pages of a process that is ready.
+func admin(gatherer prometheus.Gatherer, routes []telemetry.Route) http.Handler {
+	a := telemetry.Admin{Gatherer: gatherer, Ready: func() error { return nil }, Profiles: true, Routes: routes}
+	return a.Handler()
+}
+
 func TestAdminPages(t *testing.T) {
 	registry := telemetry.NewRegistry()
 	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "anabranch_test_total", Help: "Counts."})
 	registry.MustRegister(counter)
-	handler := telemetry.AdminHandler(registry, func() error { return nil })
+	handler := admin(registry, nil)
 
 	tests := map[string]struct {
 		method, path string
@@ -41,7 +47,8 @@ func TestAdminPages(t *testing.T) {
 		"one profile":       {http.MethodGet, "/debug/pprof/goroutine?debug=1", 200, "goroutine profile: total"},
 		"command line":      {http.MethodGet, "/debug/pprof/cmdline", 200, "telemetry"},
 		"symbols":           {http.MethodPost, "/debug/pprof/symbol", 200, "num_symbols"},
-		"unknown":           {http.MethodGet, "/", 404, ""},
+		"all there are":     {http.MethodGet, "/", 200, "/metrics "},
+		"unknown":           {http.MethodGet, "/secrets", 404, ""},
 		"nothing to post":   {http.MethodPost, "/healthz", 405, ""},
 	}
 	for name, test := range tests {
@@ -54,9 +61,25 @@ func TestAdminPages(t *testing.T) {
 	}
 }
 
+// TestTheIndexIsTrue: what it lists is there, and profiles only where they are switched on.
+func TestTheIndexIsTrue(t *testing.T) {
+	handler := admin(telemetry.NewRegistry(), nil)
+	for _, page := range telemetry.Pages() {
+		if status, _ := ask(t, handler, http.MethodGet, page.Path); status != http.StatusOK {
+			t.Errorf("%s was answered %d", page.Path, status)
+		}
+	}
+	without := telemetry.Admin{Gatherer: prometheus.NewRegistry(), Ready: func() error { return nil }}
+	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/cmdline", "/debug/pprof/trace"} {
+		if status, _ := ask(t, without.Handler(), http.MethodGet, path); status != http.StatusNotFound {
+			t.Errorf("%s was answered %d with profiles switched off", path, status)
+		}
+	}
+}
+
 func TestReadyzSaysWhatIsMissing(t *testing.T) {
 	var missing error
-	handler := telemetry.AdminHandler(prometheus.NewRegistry(), func() error { return missing })
+	handler := (&telemetry.Admin{Gatherer: prometheus.NewRegistry(), Ready: func() error { return missing }}).Handler()
 	steps := []struct {
 		missing error
 		status  int
@@ -76,7 +99,7 @@ func TestReadyzSaysWhatIsMissing(t *testing.T) {
 }
 
 func TestReadyzIsNotCached(t *testing.T) {
-	handler := telemetry.AdminHandler(prometheus.NewRegistry(), func() error { return nil })
+	handler := admin(prometheus.NewRegistry(), nil)
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", nil))
 	if got := w.Header().Get("Cache-Control"); got != "no-store" {

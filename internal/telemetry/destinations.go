@@ -39,7 +39,7 @@ func NewDestinations(most int, reg prometheus.Registerer, log *slog.Logger) *Des
 		most: max(most, 1), log: log, labels: make(map[string]string),
 		other: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "anabranch_metrics_other_destinations",
-			Help: `Destinations whose series are summed up under destination="_other", since METRICS_MAX_DESTINATIONS others have series of their own.`,
+			Help: `Destinations whose series are added up under destination="_other", because METRICS_MAX_DESTINATIONS others have series of their own.`,
 		}),
 	}
 	reg.MustRegister(d.other)
@@ -63,7 +63,7 @@ func (d *Destinations) Label(id string) string {
 
 func (d *Destinations) share(id string) string {
 	if len(d.labels) == d.most {
-		d.log.Warn("more destinations than METRICS_MAX_DESTINATIONS: the rest shares its series",
+		d.log.Warn("more destinations than METRICS_MAX_DESTINATIONS: the others share their series",
 			"limit", d.most, "destination", id, "label", OtherDestinations)
 	}
 	d.other.Inc()

@@ -28,7 +28,7 @@ func TestDestinationsBeyondTheBoundShareALabel(t *testing.T) {
 	if lines := strings.Count(log.String(), "\n"); lines != 1 || !strings.Contains(log.String(), "METRICS_MAX_DESTINATIONS") {
 		t.Errorf("logged %d lines, want one that names the setting:\n%s", lines, &log)
 	}
-	want := "# HELP anabranch_metrics_other_destinations Destinations whose series are summed up under destination=\"_other\", since METRICS_MAX_DESTINATIONS others have series of their own.\n# TYPE anabranch_metrics_other_destinations gauge\nanabranch_metrics_other_destinations 2\n"
+	want := "# HELP anabranch_metrics_other_destinations Destinations whose series are added up under destination=\"_other\", because METRICS_MAX_DESTINATIONS others have series of their own.\n# TYPE anabranch_metrics_other_destinations gauge\nanabranch_metrics_other_destinations 2\n"
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(want)); err != nil {
 		t.Error(err)
 	}

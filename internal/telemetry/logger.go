@@ -5,6 +5,8 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+
+	"github.com/anabranch/anabranch/internal/terminal"
 )
 
 // NewLogger returns a logger that writes to w.
@@ -17,6 +19,7 @@ func NewLogger(w io.Writer, level, format string, isTerminal bool) (*slog.Logger
 	if err != nil {
 		return nil, err
 	}
+	w = terminal.Printable(w) // neither handler escapes DEL, and that of JSON no C1 controls
 	options := &slog.HandlerOptions{Level: least, ReplaceAttr: readable}
 	switch strings.ToLower(format) {
 	case "text":

@@ -118,3 +118,19 @@ func TestDurationsAreReadable(t *testing.T) {
 		t.Errorf("logged %s, want the duration as a person writes it", &out)
 	}
 }
+
+// TestLogsDoNothingToATerminal: slog's handlers leave DEL as it is, and that of JSON what begins a C1 control.
+func TestLogsDoNothingToATerminal(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"text", "json"} {
+		var out bytes.Buffer
+		log, err := telemetry.NewLogger(&out, "info", format, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.Info("refused", "a", "x\x7fy", "b", "x\u009b31my", "c", "x\u202ey", "d", "x\x1by")
+		if strings.ContainsAny(out.String(), "\x7f\u009b\u202e\x1b") || strings.Count(out.String(), "\n") != 1 {
+			t.Errorf("%s: logged %q", format, &out)
+		}
+	}
+}

@@ -23,7 +23,7 @@ func TestReadinessIsASeries(t *testing.T) {
 		{errors.New("no partitions"), "0"}, {nil, "1"}, {errors.New("no brokers"), "0"},
 	} {
 		missing = step.missing
-		want := "# HELP anabranch_ready 1 when every stage of the process has its partitions and a call sent now flows, else 0: what /readyz says.\n# TYPE anabranch_ready gauge\nanabranch_ready " + step.want + "\n"
+		want := "# HELP anabranch_ready 1 when every stage of the process has its partitions and calls flow, else 0; /readyz says the same.\n# TYPE anabranch_ready gauge\nanabranch_ready " + step.want + "\n"
 		if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "anabranch_ready"); err != nil {
 			t.Errorf("with %v: %v", step.missing, err)
 		}

@@ -6,9 +6,9 @@ import (
 )
 
 // JSON prints a value as one object, indented, and URLs as they are: people read it
-// too.
+// too, on terminals.
 func JSON(w io.Writer, value any) error {
-	out := json.NewEncoder(w)
+	out := json.NewEncoder(Printable(w))
 	out.SetEscapeHTML(false)
 	out.SetIndent("", "  ")
 	return out.Encode(value)

@@ -22,8 +22,8 @@ func (s *Snapshot) Crowded(embedded bool) (warning string, err error) {
 	case n <= TriedDestinations:
 		return "", nil
 	case embedded:
-		return "", fmt.Errorf("%w: %d, expected at most %d: with 10,000 it did not answer for 30 s; use a Kafka cluster (KAFKA_BROKERS), or divide them among several installations", ErrCrowded, n, TriedDestinations)
+		return "", fmt.Errorf("%w: %d, expected at most %d: with 10,000 it did not answer for 30 s; use a Kafka cluster (KAFKA_BROKERS), or split them over several installations", ErrCrowded, n, TriedDestinations)
 	default:
-		return fmt.Sprintf("%d destinations are more than the %d that were measured and found well: with 3,000 the first event to each took long (165/s), with 10,000 a sink at rest took a whole processor and delivered 29/s (docs/scaling.md)", n, TriedDestinations), nil
+		return fmt.Sprintf("%d destinations are more than the %d that were measured and work well: with 3,000 the first event to each was slow (165/s), with 10,000 an idle sink took a whole processor and delivered 29/s (docs/scaling.md)", n, TriedDestinations), nil
 	}
 }

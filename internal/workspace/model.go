@@ -46,7 +46,14 @@ type Source struct {
 	Name         string        `file:"name" else:"id" rule:"name" desc:"what people call it"`
 	WriteKeyHash KeyHash       `file:"writeKey" record:"writeKeySHA256" rule:"writeKey" unique:"a write key" desc:"identifies its calls; only a hash of it is stored"`
 	Enabled      bool          `file:"enabled" default:"true" absent:"false" desc:"whether its calls are accepted"` // when not, ingest does not know the write key
+	Identity     *Identity     `file:"identity,optional" desc:"what tells its users apart"`
 	Plan         *TrackingPlan `file:"trackingPlan,optional" want:"a tracking plan: action, events, identify, group, page, screen" desc:"what its calls may contain; without one every valid call is accepted"`
+}
+
+// Identity is what tells the users of a source apart. It is shared by all who hold
+// the source and must not be changed.
+type Identity struct {
+	Blocked []string `file:"blocked,optional" rule:"name" unique:"an id" items:"0-100" each:"an id" want:"a list of ids" desc:"ids that stand for nobody, in any case, beside null, undefined, none, nan, anonymous, true, false, -1, [object Object], zeros and blanks: as user ids they are delivered, and not taken for one user"`
 }
 
 // KeyHash is the SHA-256 of a write key.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 
 	"github.com/anabranch/anabranch/internal/workspace/internal/rules"
@@ -49,7 +50,14 @@ func (d *Destination) Format(f fmt.State, _ rune) {
 
 // String describes the snapshot by its size.
 func (s *Snapshot) String() string {
-	return fmt.Sprintf("%d sources, %d destinations", len(s.sources), len(s.destinations))
+	return count(len(s.sources), "source") + ", " + count(len(s.destinations), "destination")
+}
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.Itoa(n) + " " + what
 }
 
 // Format writes [Snapshot.String] for every verb: fmt reaches unexported

@@ -3,6 +3,8 @@ package workspace
 import (
 	"maps"
 	"slices"
+
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // Snapshot is one state of the workspace. It is immutable: what its methods
@@ -13,6 +15,7 @@ type Snapshot struct {
 	sourceByID   map[string]Source
 	destByID     map[string]*Destination
 	enabledByKey map[[32]byte]Source
+	blockedIDs   map[string]*schemas.BlockedIDs // of sources that have their own
 	listeners    map[string][]*Destination
 }
 
@@ -26,6 +29,7 @@ func NewSnapshot(sources []Source, destinations []Destination) *Snapshot {
 		destByID:     make(map[string]*Destination, len(destinations)),
 		enabledByKey: make(map[[32]byte]Source, len(sources)),
 		listeners:    make(map[string][]*Destination, len(sources)),
+		blockedIDs:   make(map[string]*schemas.BlockedIDs),
 	}
 	for _, source := range sources {
 		s.sourceByID[source.ID] = source
@@ -52,6 +56,9 @@ func sortedValues[V any](m map[string]V) []V {
 // disabled and unknown are the same case to ingest and router.
 func (s *Snapshot) index() {
 	for _, source := range s.sources {
+		if source.Identity != nil {
+			s.blockedIDs[source.ID] = schemas.NewBlockedIDs(source.Identity.Blocked)
+		}
 		if !source.Enabled {
 			continue
 		}
@@ -104,4 +111,9 @@ func (s *Snapshot) Destinations() []*Destination { return s.destinations }
 // by id; none when the source is unknown or disabled. It allocates nothing.
 func (s *Snapshot) Listeners(sourceID string) []*Destination {
 	return s.listeners[sourceID]
+}
+
+// BlockedIDs returns the ids that stand for nobody in the calls of a source.
+func (s *Snapshot) BlockedIDs(sourceID string) *schemas.BlockedIDs {
+	return s.blockedIDs[sourceID]
 }

@@ -39,6 +39,16 @@ func TestSourceByKey(t *testing.T) {
 	}
 }
 
+func TestBlockedIDs(t *testing.T) {
+	t.Parallel()
+	s := workspace.NewSnapshot([]workspace.Source{{ID: "web", Identity: &workspace.Identity{Blocked: []string{"Guest"}}}, {ID: "app"}}, nil)
+	for source, want := range map[string]bool{"web": true, "app": false, "none": false} {
+		if ids := s.BlockedIDs(source); ids.Blocks([]byte("guest")) != want || !ids.Blocks([]byte("null")) {
+			t.Errorf("%s: blocks guest %v, null %v", source, ids.Blocks([]byte("guest")), ids.Blocks([]byte("null")))
+		}
+	}
+}
+
 func TestListeners(t *testing.T) {
 	t.Parallel()
 	s := mixed()

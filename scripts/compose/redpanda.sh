@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Says whether the tests can run on Redpanda here: exits 0 when a Docker engine
-# answers that has the image of internal/testkit, else 1, with what they ran on in
+# answers that has the image of test/testkit, else 1, with what they ran on in
 # one line. Nothing is fetched, and nobody waits for an engine that is not there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-image=$(sed -n 's/^\tredpandaImage *= *"\(.*\)"$/\1/p' internal/testkit/redpanda.go)
+image=$(sed -n 's/^\tredpandaImage *= *"\(.*\)"$/\1/p' test/testkit/redpanda.go)
 
 no() { echo "tests ran on the in-process broker: $*"; exit 1; }
 

@@ -29,7 +29,7 @@ const goroutines = 8
 
 // sender is one client: it queues a message of about 1 KB, and ends.
 type sender struct {
-	track func(user string, n int) error
+	track func(user string, properties map[string]any) error
 	close func() error
 }
 
@@ -45,14 +45,25 @@ func properties(n int) map[string]any {
 	}
 }
 
-func ours(b *testing.B, url string, flushAt int) sender {
-	client, err := analytics.NewClient("wk", analytics.WithEndpoint(url), analytics.WithFlushAt(flushAt), analytics.WithLogger(slog.New(slog.DiscardHandler)))
+func compressed(b *testing.B, url string, flushAt int) sender {
+	b.Helper()
+	return anabranch(b, url, flushAt, true)
+}
+
+func plain(b *testing.B, url string, flushAt int) sender {
+	b.Helper()
+	return anabranch(b, url, flushAt, false)
+}
+
+func anabranch(b *testing.B, url string, flushAt int, compress bool) sender {
+	b.Helper()
+	client, err := analytics.NewClient("wk", analytics.WithEndpoint(url), analytics.WithFlushAt(flushAt), analytics.WhenFull(analytics.Block), analytics.WithCompression(compress), analytics.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		b.Fatal(err)
 	}
 	return sender{
-		track: func(user string, n int) error {
-			return client.Enqueue(context.Background(), &analytics.Track{UserId: user, Event: "Order Completed", Properties: properties(n)})
+		track: func(user string, properties map[string]any) error {
+			return client.Enqueue(context.Background(), &analytics.Track{UserId: user, Event: "Order Completed", Properties: properties})
 		},
 		close: client.Close,
 	}
@@ -64,8 +75,8 @@ func theirs(b *testing.B, url string, flushAt int) sender {
 		b.Fatal(err)
 	}
 	return sender{
-		track: func(user string, n int) error {
-			return client.Enqueue(segment.Track{UserId: user, Event: "Order Completed", Properties: properties(n)})
+		track: func(user string, properties map[string]any) error {
+			return client.Enqueue(segment.Track{UserId: user, Event: "Order Completed", Properties: properties})
 		},
 		close: client.Close,
 	}
@@ -78,43 +89,52 @@ func theirs(b *testing.B, url string, flushAt int) sender {
 func BenchmarkPath(b *testing.B) {
 	url := collector(b)
 	for _, flushAt := range []int{20, 250} {
-		for name, open := range map[string]func(*testing.B, string, int) sender{"anabranch": ours, "segment-v3": theirs} {
+		for name, open := range clients {
 			b.Run(name+"/batch="+strconv.Itoa(flushAt), func(b *testing.B) {
-				path(b, open(b, url, flushAt))
+				path(b, open(b, url, flushAt), properties)
 			})
 		}
 	}
 	b.Run("map", func(b *testing.B) {
-		path(b, sender{track: func(_ string, n int) error { sink.Store(properties(n)); return nil }, close: func() error { return nil }})
+		path(b, sender{track: func(_ string, properties map[string]any) error { sink.Store(properties); return nil }, close: func() error { return nil }}, properties)
 	})
 }
 
+// BenchmarkFar is the same with a server that takes 50 ms for a request, and messages of
+// 200 bytes: of many users, and of one.
+func BenchmarkFar(b *testing.B) {
+	url := collector(b) + "/far"
+	small := func(n int) map[string]any { return map[string]any{"n": n} }
+	for _, who := range []struct {
+		name  string
+		users int
+	}{{"users", 500}, {"user", 1}} {
+		for name, open := range clients {
+			b.Run(name+"/"+who.name, func(b *testing.B) {
+				far(b, open(b, url, 20), small, who.users)
+			})
+		}
+	}
+}
+
+var clients = map[string]func(*testing.B, string, int) sender{"anabranch": plain, "anabranch-gzip": compressed, "segment-v3": theirs}
+
 var sink atomic.Value
 
-func path(b *testing.B, s sender) {
+// path makes b.N calls, of 500 users, and closes the client.
+func path(b *testing.B, s sender, properties func(int) map[string]any) {
 	b.Helper()
 	took := make([]time.Duration, b.N)
-	users := make([]string, 500)
-	for i := range users {
-		users[i] = "user-" + strconv.Itoa(i)
-	}
 	runtime.GC()
 	b.ReportAllocs()
 	b.ResetTimer()
 	before := cpu()
-	var calls sync.WaitGroup
-	for g := range goroutines {
-		calls.Go(func() {
-			for n := g; n < b.N; n += goroutines {
-				start := time.Now()
-				if err := s.track(users[n%len(users)], n); err != nil {
-					b.Error(err)
-				}
-				took[n] = time.Since(start)
-			}
-		})
-	}
-	calls.Wait()
+	call(b, 500, func(user string, n int) error {
+		start := time.Now()
+		err := s.track(user, properties(n))
+		took[n] = time.Since(start)
+		return err
+	})
 	if err := s.close(); err != nil {
 		b.Error(err)
 	}
@@ -122,6 +142,37 @@ func path(b *testing.B, s sender) {
 	b.ReportMetric(float64((cpu()-before).Nanoseconds())/1e3/float64(b.N), "cpu-µs/op")
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds())/1e3, "p99-µs")
+}
+
+// far makes b.N calls and measures how many a second arrive.
+func far(b *testing.B, s sender, properties func(int) map[string]any, users int) {
+	b.Helper()
+	start := time.Now()
+	call(b, users, func(user string, n int) error { return s.track(user, properties(n)) })
+	if err := s.close(); err != nil {
+		b.Error(err)
+	}
+	b.ReportMetric(float64(b.N)/time.Since(start).Seconds(), "messages/s")
+}
+
+// call makes b.N calls from eight goroutines.
+func call(b *testing.B, users int, track func(user string, n int) error) {
+	b.Helper()
+	names := make([]string, users)
+	for i := range names {
+		names[i] = "user-" + strconv.Itoa(i)
+	}
+	var calls sync.WaitGroup
+	for g := range goroutines {
+		calls.Go(func() {
+			for n := g; n < b.N; n += goroutines {
+				if err := track(names[n%users], n); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	calls.Wait()
 }
 
 // cpu is the processor time of this process.
@@ -142,6 +193,9 @@ func TestMain(m *testing.M) {
 	}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
+		if strings.HasPrefix(r.URL.Path, "/far") {
+			time.Sleep(50 * time.Millisecond) //nolint:forbidigo // it stands for a distance
+		}
 		_, _ = io.WriteString(w, `{"success":true}`)
 	}))
 	server.Start()

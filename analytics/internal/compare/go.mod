@@ -3,7 +3,7 @@ module github.com/anabranch/anabranch/analytics/internal/compare
 go 1.26.0
 
 require (
-	github.com/anabranch/anabranch v0.0.0
+	github.com/anabranch/anabranch/analytics v0.0.0
 	github.com/segmentio/analytics-go/v3 v3.3.0
 )
 
@@ -14,4 +14,4 @@ require (
 	github.com/segmentio/backo-go v1.0.0 // indirect
 )
 
-replace github.com/anabranch/anabranch => ../../..
+replace github.com/anabranch/anabranch/analytics => ../..

@@ -3,10 +3,10 @@ package dispatch
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
+	"github.com/anabranch/anabranch/analytics/internal/batch"
 	"github.com/anabranch/anabranch/analytics/internal/queue"
 )
 
@@ -64,17 +64,15 @@ func (d *Dispatcher) shut() bool {
 		return false
 	}
 	d.closed = true
-	d.door.mu.Lock()
-	d.door.shut = true
-	d.door.mu.Unlock()
+	d.door.Shut()
 	d.takeIn()
 	for _, c := range d.blocked {
 		c.answer <- ErrClosed
 	}
 	d.blocked = nil
-	d.schedule.dueUpTo = d.queue.Last()
-	d.schedule.succeed() // nothing waits for the client's own pause any more
-	close(d.closing)
+	d.schedule.DueUpTo = d.queue.Last()
+	d.schedule.Succeed() // nothing waits for the client's own pause any more
+	d.hurry(time.Now())
 	d.signal()
 	return true
 }
@@ -83,12 +81,15 @@ func (d *Dispatcher) shut() bool {
 func (d *Dispatcher) leftovers() ([]*queue.Message, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	unsent := d.unsent
-	for _, batch := range d.out { // attempts that do not heed their context
-		unsent = append(unsent, batch...)
+	var unsent []*queue.Message
+	for b, underWay := range d.out {
+		unsent = append(unsent, b.Messages...)
+		if underWay { // an attempt that does not heed its context
+			d.inFlight--
+		}
 	}
-	d.inFlight -= len(d.out)
 	clear(d.out)
+	d.parked = nil
 	for m := d.queue.Drop(); m != nil; m = d.queue.Drop() {
 		unsent = append(unsent, m)
 	}
@@ -96,16 +97,18 @@ func (d *Dispatcher) leftovers() ([]*queue.Message, error) {
 		return nil, nil
 	}
 	slices.SortFunc(unsent, func(a, b *queue.Message) int { return cmp.Compare(a.Seq, b.Seq) })
-	d.unsent = nil
 	d.release(unsent)
 	d.stats.Unsent += uint64(len(unsent))
-	return unsent, d.reason()
+	return unsent, d.because(ErrUnsent)
 }
 
-// reason is why messages were not sent; d.mu is held.
-func (d *Dispatcher) reason() error {
-	if d.lastErr != nil {
-		return fmt.Errorf("%w: last attempt: %w", ErrUnsent, d.lastErr)
+// hurry has the batches attempted now that wait for the client's own pause; d.mu is
+// held. One that waits because the server has asked for it is left to wait.
+func (d *Dispatcher) hurry(now time.Time) {
+	for _, b := range d.parked {
+		if !b.Asked {
+			b.Hurry(now)
+		}
 	}
-	return ErrUnsent
+	slices.SortStableFunc(d.parked, func(a, b *batch.Batch) int { return a.Due.Compare(b.Due) })
 }

@@ -1,3 +1,5 @@
+//go:build go1.26
+
 package dispatch
 
 import (
@@ -11,6 +13,7 @@ import (
 
 	"github.com/anabranch/anabranch/analytics/internal/queue"
 	"github.com/anabranch/anabranch/analytics/internal/upload"
+	"github.com/anabranch/anabranch/analytics/internal/virtual"
 )
 
 func TestCloseSendsWhatWaits(t *testing.T) {
@@ -31,9 +34,9 @@ func TestCloseInAnOutage(t *testing.T) {
 		l := newLab(t, func(c *Config) { c.FlushAt = 1 })
 		l.respond(always(down(0)))
 		l.put(t, "u", 1, 1)
-		time.Sleep(time.Minute)
+		virtual.Sleep(time.Minute)
 		go func() {
-			time.Sleep(300 * time.Millisecond)
+			virtual.Sleep(300 * time.Millisecond)
 			l.respond(nil)
 		}()
 		closing := time.Now()
@@ -41,7 +44,7 @@ func TestCloseInAnOutage(t *testing.T) {
 		if got := time.Since(closing); got > 800*time.Millisecond {
 			t.Errorf("closing took %v after an outage of 300ms", got)
 		}
-		time.Sleep(time.Second)
+		virtual.Sleep(time.Second)
 	})
 }
 
@@ -53,7 +56,7 @@ func TestCloseReturnsWhatIsLeft(t *testing.T) {
 		l.respond(always(down(0)))
 		l.put(t, "b", 1, 3)
 		l.put(t, "a", 4, 3)
-		time.Sleep(time.Second)
+		virtual.Sleep(time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		closing := time.Now()
@@ -112,7 +115,7 @@ func TestCloseAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, nil)
 		l.respond(func(context.Context, []*queue.Message) upload.Answer {
-			time.Sleep(time.Second)
+			virtual.Sleep(time.Second)
 			return taken
 		})
 		l.put(t, "u", 1, 1)

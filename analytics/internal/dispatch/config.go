@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/analytics/internal/queue"
+	"github.com/anabranch/anabranch/analytics/internal/schedule"
 	"github.com/anabranch/anabranch/analytics/internal/upload"
 )
 
@@ -25,7 +26,8 @@ const (
 var (
 	ErrClosed  = errors.New("the client is closed")
 	ErrFull    = errors.New("the queue is full")
-	ErrDropped = errors.New("dropped from the full queue to make room for younger messages")
+	ErrDropped = errors.New("dropped from the full queue to make room for newer messages")
+	ErrExpired = errors.New("given up, since the server has not taken it in time")
 	ErrUnsent  = errors.New("not sent before the client was closed")
 )
 
@@ -36,8 +38,9 @@ type Config struct {
 	BatchMessages int           // in a batch at most
 	BatchBytes    int           // of them in a batch at most, with a comma each
 	MaxMessages   int           // let in and without an outcome
-	MaxBytes      int           // of these
-	MaxInFlight   int           // batches
+	MaxBytes      int           // of memory that these take, unless it is one alone
+	MaxInFlight   int           // requests under way; with 1 messages leave in the order of the calls
+	MaxAge        time.Duration // after which a message is given up; 0: it never is
 	Full          Policy
 
 	// Post makes one attempt to send a batch.
@@ -49,15 +52,20 @@ type Config struct {
 }
 
 // Stats are counts of messages since the start. Accepted = Sent + Rejected +
-// Dropped + Unsent + Queued.
+// Dropped + Expired + Unsent + Queued.
 type Stats struct {
-	Accepted, Sent, Rejected, Dropped, Unsent uint64
+	Accepted, Sent, Rejected, Dropped, Expired, Unsent uint64
 
 	Refused  uint64 // not let in: the queue was full
 	Requests uint64 // attempts that have ended
 	Retries  uint64 // of these, such as have to be repeated
 
 	Queued      int // let in and without an outcome
-	QueuedBytes int
-	InFlight    int // batches
+	QueuedBytes int // of memory that these take
+	InFlight    int // requests under way
+}
+
+// trigger is what makes a batch leave without being due.
+func (c *Config) trigger() schedule.Trigger {
+	return schedule.Trigger{Messages: c.FlushAt, Bytes: c.BatchBytes}
 }

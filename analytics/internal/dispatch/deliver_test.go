@@ -1,3 +1,5 @@
+//go:build go1.26
+
 package dispatch
 
 import (
@@ -10,6 +12,7 @@ import (
 
 	"github.com/anabranch/anabranch/analytics/internal/queue"
 	"github.com/anabranch/anabranch/analytics/internal/upload"
+	"github.com/anabranch/anabranch/analytics/internal/virtual"
 )
 
 // The pauses of a batch double up to ten seconds, each in the upper half of its
@@ -19,7 +22,7 @@ func TestBackOff(t *testing.T) {
 		l := newLab(t, func(c *Config) { c.FlushAt = 1 })
 		l.respond(always(down(0)))
 		l.put(t, "u", 1, 1)
-		time.Sleep(2 * time.Minute)
+		virtual.Sleep(2 * time.Minute)
 		l.respond(nil)
 		l.end(t)
 		posts := l.attempts()
@@ -49,12 +52,12 @@ func TestRetryAfter(t *testing.T) {
 		synctest.Wait()
 		l.respond(nil)
 		l.put(t, "u2", 2, 1)
-		time.Sleep(2*time.Second - 1)
+		virtual.Sleep(2*time.Second - 1)
 		synctest.Wait()
 		if got := l.attempts(); len(got) != 1 {
 			t.Fatalf("the server was not left alone: %v", got)
 		}
-		time.Sleep(200*time.Millisecond + 1)
+		virtual.Sleep(200*time.Millisecond + 1)
 		synctest.Wait()
 		if got := l.attempts(); len(got) != 3 {
 			t.Errorf("%d attempts after the pause, want both messages sent", len(got))
@@ -69,7 +72,7 @@ func TestRetryAfterOutlivesSuccess(t *testing.T) {
 		l := newLab(t, func(c *Config) { c.FlushAt = 1 })
 		l.respond(func(_ context.Context, batch []*queue.Message) upload.Answer {
 			if batch[0].User == "slow" {
-				time.Sleep(time.Second)
+				virtual.Sleep(time.Second)
 				return taken
 			}
 			return down(10 * time.Second)
@@ -77,14 +80,14 @@ func TestRetryAfterOutlivesSuccess(t *testing.T) {
 		l.put(t, "slow", 1, 1)
 		synctest.Wait()
 		l.put(t, "u", 2, 1)
-		time.Sleep(2 * time.Second)
+		virtual.Sleep(2 * time.Second)
 		l.respond(nil)
 		l.put(t, "v", 3, 1)
-		time.Sleep(7 * time.Second)
+		virtual.Sleep(7 * time.Second)
 		if got := len(l.attempts()); got != 2 {
 			t.Errorf("%d attempts, want none in the pause", got)
 		}
-		time.Sleep(3 * time.Second)
+		virtual.Sleep(3 * time.Second)
 		l.end(t)
 		if got := len(l.attempts()); got != 4 {
 			t.Errorf("%d attempts in all", got)
@@ -107,7 +110,7 @@ func TestOneBadBatch(t *testing.T) {
 		synctest.Wait()
 		for i := range 600 {
 			l.put(t, "good", 1000+i, 1)
-			time.Sleep(100 * time.Millisecond)
+			virtual.Sleep(100 * time.Millisecond)
 		}
 		if s := l.Stats(); s.Sent < 595 || s.Queued > 7 {
 			t.Errorf("of 600 good messages: %+v", s)
@@ -176,7 +179,7 @@ func TestInFlightIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, func(c *Config) { c.FlushAt, c.BatchMessages, c.MaxInFlight = 1, 1, 3 })
 		l.respond(func(context.Context, []*queue.Message) upload.Answer {
-			time.Sleep(time.Second)
+			virtual.Sleep(time.Second)
 			return taken
 		})
 		for i, user := range []string{"a", "b", "c", "d", "e"} {
@@ -186,7 +189,7 @@ func TestInFlightIsBounded(t *testing.T) {
 		if s := l.Stats(); s.InFlight != 3 || s.Queued != 5 {
 			t.Errorf("%+v", s)
 		}
-		time.Sleep(time.Second)
+		virtual.Sleep(time.Second)
 		synctest.Wait()
 		if got := len(l.attempts()); got != 5 {
 			t.Errorf("%d attempts after the first were done", got)

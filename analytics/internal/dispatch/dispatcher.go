@@ -6,7 +6,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/anabranch/anabranch/analytics/internal/batch"
+	"github.com/anabranch/anabranch/analytics/internal/door"
 	"github.com/anabranch/anabranch/analytics/internal/queue"
+	"github.com/anabranch/anabranch/analytics/internal/schedule"
 )
 
 // Dispatcher sends what is put into it. All of its methods may be called at the
@@ -15,11 +18,10 @@ type Dispatcher struct {
 	cfg     Config
 	halt    context.CancelFunc // ends attempts and pauses
 	wake    chan struct{}      // capacity 1: the loop has something to look at
-	closing chan struct{}      // closed: nothing is let in any more
 	ended   chan struct{}      // closed: the loop and all it started have returned
 	settled chan struct{}      // closed: every message has its outcome
 
-	door door
+	door door.Door
 
 	mu       sync.Mutex       // guards all below
 	spare    []*queue.Message // empty: for what arrives next
@@ -28,11 +30,15 @@ type Dispatcher struct {
 	open     int        // let in and not yet reported
 	blocked  []*caller
 	flushes  []*flush
-	schedule schedule
-	out      map[*queue.Message][]*queue.Message // batches not yet decided on, by their first message
-	inFlight int                                 // these, and such as are being reported
+	schedule schedule.Schedule
+	out      map[*batch.Batch]bool // batches not yet decided on; true: their request is under way
+	parked   []*batch.Batch        // of these, such as wait for another attempt, the next one first
+	inFlight int                   // requests under way, and batches that are being reported
+	busyUpTo uint64                // messages up to this one came while requests were under way
+	retrying int                   // of the requests, such as are not a batch's first
+	decided  int                   // batches so far
+	size     batch.Allowance
 	closed   bool
-	unsent   []*queue.Message
 	lastErr  error // of the last attempt that failed
 	stats    Stats
 }
@@ -42,11 +48,12 @@ func New(cfg Config) *Dispatcher {
 	ctx, halt := context.WithCancel(context.Background())
 	d := &Dispatcher{
 		cfg: cfg, halt: halt,
-		wake: make(chan struct{}, 1), closing: make(chan struct{}),
+		wake:  make(chan struct{}, 1),
 		ended: make(chan struct{}), settled: make(chan struct{}),
-		schedule: schedule{lastFlush: time.Now()}, out: map[*queue.Message][]*queue.Message{},
+		schedule: schedule.Schedule{LastFlush: time.Now()}, out: map[*batch.Batch]bool{},
+		door: door.Door{Room: queue.Load{Messages: cfg.MaxMessages, Bytes: cfg.MaxBytes}},
+		size: batch.NewAllowance(cfg.BatchBytes),
 	}
-	d.door.quiet.Messages, d.door.quiet.Bytes = 1, 1
 	go d.loop(ctx)
 	return d
 }
@@ -86,7 +93,7 @@ func (d *Dispatcher) Flush(ctx context.Context) error {
 	}
 	f := &flush{upTo: d.queue.Last(), left: d.open, done: make(chan struct{})}
 	d.flushes = append(d.flushes, f)
-	d.schedule.dueUpTo = f.upTo
+	d.schedule.DueUpTo = f.upTo
 	d.mu.Unlock()
 	d.signal()
 	select {

@@ -1,3 +1,5 @@
+//go:build go1.26
+
 package dispatch
 
 import (
@@ -10,6 +12,7 @@ import (
 
 	"github.com/anabranch/anabranch/analytics/internal/queue"
 	"github.com/anabranch/anabranch/analytics/internal/upload"
+	"github.com/anabranch/anabranch/analytics/internal/virtual"
 )
 
 func TestBatchLeavesWhenFull(t *testing.T) {
@@ -54,10 +57,10 @@ func TestBatchLeavesAfterTheInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, nil)
 		for i, pause := range []time.Duration{0, 7 * time.Second, 23 * time.Second} {
-			time.Sleep(pause)
+			virtual.Sleep(pause)
 			l.put(t, "u", i+1, 1)
 		}
-		time.Sleep(10 * time.Second)
+		virtual.Sleep(10 * time.Second)
 		var at []time.Duration
 		for _, p := range l.attempts() {
 			at = append(at, p.at)
@@ -73,14 +76,14 @@ func TestBatchLeavesAfterTheInterval(t *testing.T) {
 func TestRestOfAFullBatchWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, func(c *Config) { c.FlushAt, c.BatchMessages = 2, 2 })
-		time.Sleep(time.Second)
+		virtual.Sleep(time.Second)
 		l.put(t, "u", 1, 3)
-		time.Sleep(5*time.Second - 1)
+		virtual.Sleep(5*time.Second - 1)
 		synctest.Wait()
 		if got := len(l.attempts()); got != 1 {
 			t.Fatalf("%d batches left before the interval", got)
 		}
-		time.Sleep(time.Nanosecond)
+		virtual.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if got := l.attempts(); len(got) != 2 || got[1].at != 6*time.Second {
 			t.Errorf("got %v", got)
@@ -97,7 +100,7 @@ func TestFlushWaitsForOutcomes(t *testing.T) {
 		}
 		l.put(t, "u", 1, 3)
 		l.respond(func(context.Context, []*queue.Message) upload.Answer {
-			time.Sleep(300 * time.Millisecond)
+			virtual.Sleep(300 * time.Millisecond)
 			return taken
 		})
 		if err := l.Flush(t.Context()); err != nil {
@@ -115,7 +118,7 @@ func TestFlushHasAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, nil)
 		l.respond(func(context.Context, []*queue.Message) upload.Answer {
-			time.Sleep(time.Second)
+			virtual.Sleep(time.Second)
 			return taken
 		})
 		l.put(t, "u", 1, 1)
@@ -123,7 +126,7 @@ func TestFlushHasAnEnd(t *testing.T) {
 		go func() { done <- l.Flush(t.Context()) }()
 		synctest.Wait()
 		l.put(t, "u", 2, 1)
-		time.Sleep(time.Second)
+		virtual.Sleep(time.Second)
 		synctest.Wait()
 		select {
 		case err := <-done:

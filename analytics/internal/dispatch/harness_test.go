@@ -1,3 +1,5 @@
+//go:build go1.26
+
 package dispatch
 
 import (
@@ -114,7 +116,7 @@ func (l *lab) told() []outcome {
 
 // message has a user and a number of bytes.
 func message(id, user string, size int) *queue.Message {
-	return &queue.Message{ID: id, Type: "track", User: user, JSON: make([]byte, size)}
+	return &queue.Message{ID: id, Type: "track", User: user, JSON: make([]byte, size), Cost: size, At: time.Now()}
 }
 
 // put puts messages m<first>… of one user.

@@ -1,3 +1,5 @@
+//go:build go1.26
+
 package dispatch
 
 import (
@@ -14,6 +16,7 @@ import (
 
 	"github.com/anabranch/anabranch/analytics/internal/queue"
 	"github.com/anabranch/anabranch/analytics/internal/upload"
+	"github.com/anabranch/anabranch/analytics/internal/virtual"
 )
 
 // moody is a server that does anything: it takes, takes after a while, refuses,
@@ -27,7 +30,7 @@ type moody struct {
 
 func (s *moody) post(ctx context.Context, batch []*queue.Message) upload.Answer {
 	s.mu.Lock()
-	mood, pause := s.dice.IntN(10), time.Duration(s.dice.IntN(2000))*time.Millisecond
+	mood, pause := s.dice.IntN(13), time.Duration(s.dice.IntN(2000))*time.Millisecond
 	s.mu.Unlock()
 	switch mood {
 	case 0:
@@ -42,6 +45,14 @@ func (s *moody) post(ctx context.Context, batch []*queue.Message) upload.Answer 
 		case <-ctx.Done():
 			return upload.Answer{Verdict: upload.Again, Err: ctx.Err()}
 		}
+	}
+	switch {
+	case mood == 10:
+		return failing(503)
+	case mood == 11 && queue.Size(batch) > 60:
+		return tooLarge
+	case mood == 12:
+		return upload.Answer{Verdict: upload.Again, Err: context.DeadlineExceeded, TimedOut: true}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +87,8 @@ func oneOutcome(t *testing.T, policy Policy, seed uint64) {
 	dice := rand.New(rand.NewPCG(seed, uint64(policy)))
 	l := newLab(t, func(c *Config) {
 		c.FlushAt = 1 + dice.IntN(8)
-		c.BatchMessages = c.FlushAt
+		c.BatchMessages = c.FlushAt * (1 + dice.IntN(3))
+		c.MaxAge = time.Duration(dice.IntN(3)*dice.IntN(20)) * time.Second
 		c.BatchBytes = 50 + dice.IntN(200)
 		c.MaxMessages, c.MaxBytes = 10+dice.IntN(50), 500+dice.IntN(2000)
 		c.MaxInFlight, c.Full = 1+dice.IntN(5), policy
@@ -98,13 +110,14 @@ func oneOutcome(t *testing.T, policy Policy, seed uint64) {
 	if len(outcomes) != accepted {
 		t.Errorf("%d outcomes of %d messages", len(outcomes), accepted)
 	}
+	toldInOrder(t, l.told())
 	for _, m := range unsent {
 		if !errors.Is(outcomes[m.ID], ErrUnsent) {
 			t.Errorf("%s was returned by Close and reported as %v", m.ID, outcomes[m.ID])
 		}
 	}
 	s := l.Stats()
-	if s.Accepted != uint64(accepted) || s.Accepted != s.Sent+s.Rejected+s.Dropped+s.Unsent || s.Unsent != uint64(len(unsent)) || s.Queued != 0 || s.QueuedBytes != 0 {
+	if s.Accepted != uint64(accepted) || s.Accepted != s.Sent+s.Rejected+s.Dropped+s.Expired+s.Unsent || s.Unsent != uint64(len(unsent)) || s.Queued != 0 || s.QueuedBytes != 0 {
 		t.Errorf("%d accepted, %d unsent, counted %+v", accepted, len(unsent), s)
 	}
 	for user, list := range server.taken {
@@ -113,6 +126,24 @@ func oneOutcome(t *testing.T, policy Policy, seed uint64) {
 				t.Errorf("%s: %d arrived after %d", user, list[i], list[i-1])
 			}
 		}
+	}
+}
+
+// toldInOrder checks that each user's outcomes were reported in the order of the calls,
+// but for messages that were dropped to make room.
+func toldInOrder(t *testing.T, outcomes []outcome) {
+	t.Helper()
+	last := map[string]int{}
+	for _, o := range outcomes {
+		if errors.Is(o.err, ErrDropped) {
+			continue
+		}
+		user, number, _ := strings.Cut(o.id, "-")
+		n, _ := strconv.Atoi(number)
+		if n < last[user] {
+			t.Errorf("%s: %d was reported after %d", user, n, last[user])
+		}
+		last[user] = n
 	}
 }
 
@@ -142,7 +173,7 @@ func callers(t *testing.T, l *lab, seed uint64) int {
 				if s := l.Stats(); s.Queued > l.cfg.MaxMessages || s.QueuedBytes > l.cfg.MaxBytes || s.InFlight > l.cfg.MaxInFlight {
 					t.Errorf("beyond its bounds: %+v", s)
 				}
-				time.Sleep(time.Duration(dice.IntN(200)) * time.Millisecond)
+				virtual.Sleep(time.Duration(dice.IntN(200)) * time.Millisecond)
 			}
 		})
 	}

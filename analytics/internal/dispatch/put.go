@@ -19,7 +19,19 @@ type caller struct {
 // policy Block; the error is ErrClosed or ErrFull, with the context's cause when
 // it was that.
 func (d *Dispatcher) Put(ctx context.Context, m *queue.Message) error {
-	if d.enter(m) {
+	return d.put(ctx, m, d.cfg.Full)
+}
+
+// Try is Put that never waits: under the policy Block it is as under Refuse.
+func (d *Dispatcher) Try(ctx context.Context, m *queue.Message) error {
+	return d.put(ctx, m, max(d.cfg.Full, Refuse))
+}
+
+func (d *Dispatcher) put(ctx context.Context, m *queue.Message, full Policy) error {
+	if entered, stir := d.door.Enter(m); entered {
+		if stir {
+			d.signal()
+		}
 		return nil
 	}
 	d.lock()
@@ -27,7 +39,7 @@ func (d *Dispatcher) Put(ctx context.Context, m *queue.Message) error {
 		d.mu.Unlock()
 		return ErrClosed
 	}
-	if len(d.blocked) == 0 && d.reserve(m) { // there is room since
+	if len(d.blocked) == 0 && d.door.Reserve(m) { // there is room since
 		if d.admit(m) {
 			d.signal()
 		}
@@ -36,9 +48,9 @@ func (d *Dispatcher) Put(ctx context.Context, m *queue.Message) error {
 	}
 	// A full queue does not wait for a batch of the usual size, which it may be too
 	// small for.
-	d.schedule.dueUpTo = d.queue.Last()
+	d.schedule.DueUpTo = d.queue.Last()
 	d.signal()
-	switch d.cfg.Full {
+	switch full {
 	case DropOldest:
 		return d.replace(m)
 	case Refuse:
@@ -58,15 +70,15 @@ func (d *Dispatcher) Put(ctx context.Context, m *queue.Message) error {
 // loop: it does not for a message that only joins others; d.mu is held.
 func (d *Dispatcher) admit(m *queue.Message) (stir bool) {
 	d.held.Messages++
-	d.held.Bytes += len(m.JSON)
+	d.held.Bytes += m.Cost
 	d.open++
 	d.stats.Accepted++
 	d.queue.Put(m)
-	first := d.schedule.flushBy.IsZero()
+	first := d.schedule.FlushBy.IsZero()
 	if first {
-		d.schedule.arm(time.Now(), d.cfg.FlushAfter)
+		d.schedule.Arm(time.Now(), d.cfg.FlushAfter)
 	}
-	return first || d.inFlight < d.cfg.MaxInFlight && d.cfg.full(d.queue.Eligible())
+	return first || d.inFlight < d.cfg.MaxInFlight && d.cfg.trigger().Full(d.queue.Eligible())
 }
 
 // release gives back the room of messages, to callers who wait for it in the order
@@ -75,7 +87,7 @@ func (d *Dispatcher) release(messages []*queue.Message) {
 	var freed queue.Load
 	for _, m := range messages {
 		freed.Messages++
-		freed.Bytes += len(m.JSON)
+		freed.Bytes += m.Cost
 	}
 	d.held.Messages -= freed.Messages
 	d.held.Bytes -= freed.Bytes
@@ -91,17 +103,14 @@ func (d *Dispatcher) release(messages []*queue.Message) {
 
 // pass takes the callers for whom there is room now off those who wait; d.mu is held.
 func (d *Dispatcher) pass(freed queue.Load) []*caller {
-	d.door.mu.Lock()
-	defer d.door.mu.Unlock()
-	d.door.used.Messages -= freed.Messages
-	d.door.used.Bytes -= freed.Bytes
+	d.door.Release(freed)
 	n := 0
-	for n < len(d.blocked) && d.door.fit(d.blocked[n].message, &d.cfg) {
+	for n < len(d.blocked) && d.door.Reserve(d.blocked[n].message) {
 		n++
 	}
 	passed := slices.Clone(d.blocked[:n])
 	d.blocked = slices.Delete(d.blocked, 0, n)
-	d.door.crowded = len(d.blocked) > 0
+	d.door.Crowd(len(d.blocked) > 0)
 	return passed
 }
 
@@ -130,7 +139,8 @@ func (d *Dispatcher) await(ctx context.Context, c *caller) error {
 // d.mu held and lets go of it.
 func (d *Dispatcher) replace(m *queue.Message) error {
 	var dropped []*queue.Message
-	admitted := d.reserve(m)
+	d.recall()
+	admitted := d.door.Reserve(m)
 	for !admitted {
 		oldest := d.queue.Drop()
 		if oldest == nil {
@@ -138,15 +148,14 @@ func (d *Dispatcher) replace(m *queue.Message) error {
 		}
 		dropped = append(dropped, oldest)
 		d.release(dropped[len(dropped)-1:])
-		admitted = d.reserve(m)
+		admitted = d.door.Reserve(m)
 	}
 	d.stats.Dropped += uint64(len(dropped))
-	if admitted {
-		if d.admit(m) {
-			d.signal()
-		}
-	} else {
+	switch {
+	case !admitted:
 		d.stats.Refused++
+	case d.admit(m):
+		d.signal()
 	}
 	d.mu.Unlock()
 	d.discard(dropped)
@@ -154,6 +163,17 @@ func (d *Dispatcher) replace(m *queue.Message) error {
 		return ErrFull
 	}
 	return nil
+}
+
+// recall puts the batches that wait for another attempt back into the queue: in an
+// outage nearly all messages would be in such batches, and the youngest be dropped;
+// d.mu is held.
+func (d *Dispatcher) recall() {
+	for _, b := range d.parked {
+		delete(d.out, b)
+		d.putBack(b.Messages, nil)
+	}
+	d.parked = nil
 }
 
 func (d *Dispatcher) discard(dropped []*queue.Message) {

@@ -1,15 +1,20 @@
+//go:build go1.26
+
 package dispatch
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/anabranch/anabranch/analytics/internal/queue"
 	"github.com/anabranch/anabranch/analytics/internal/upload"
+	"github.com/anabranch/anabranch/analytics/internal/virtual"
 )
 
 // full has room for two messages of one user and a server that is down.
@@ -29,7 +34,7 @@ func TestRefuseWhenFull(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		l.respond(nil)
-		time.Sleep(time.Second)
+		virtual.Sleep(time.Second)
 		l.put(t, "u", 4, 1)
 		l.end(t)
 	})
@@ -91,7 +96,7 @@ func TestBlockWhenFull(t *testing.T) {
 			t.Fatalf("%+v", s)
 		}
 		l.respond(nil)
-		time.Sleep(time.Second)
+		virtual.Sleep(time.Second)
 		for range 3 {
 			if err := <-errs; err != nil {
 				t.Error(err)
@@ -168,19 +173,19 @@ func TestBlockEndsWithClose(t *testing.T) {
 	})
 }
 
-// The oldest that waits makes room; what is out can't.
+// The oldest that waits makes room, also when it waits for another attempt.
 func TestDropOldestWhenFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, full(DropOldest))
 		l.respond(always(down(0)))
 		l.put(t, "u", 1, 1)
-		synctest.Wait() // m1 is out
+		synctest.Wait() // m1 has failed
 		l.put(t, "u", 2, 3)
 		flushed := make(chan error, 1)
 		go func() { flushed <- l.Flush(context.WithoutCancel(t.Context())) }()
 		synctest.Wait()
 		l.put(t, "u", 5, 1)
-		want := []string{"m2", "m3", "m4"}
+		want := []string{"m1", "m2", "m3"}
 		var dropped []string
 		for _, o := range l.told() {
 			if errors.Is(o.err, ErrDropped) {
@@ -197,6 +202,35 @@ func TestDropOldestWhenFull(t *testing.T) {
 		}
 		if s := l.Stats(); s.Accepted != 5 || s.Dropped != 3 || s.Sent != 2 {
 			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// In an outage the oldest messages make room, also when they wait for another attempt:
+// what is left when it ends is the youngest.
+func TestDropOldestInAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, func(c *Config) { c.MaxMessages, c.BatchMessages, c.FlushAt, c.Full = 100, 50, 5, DropOldest })
+		l.respond(always(failing(503)))
+		const all = 3000
+		for i := range all {
+			l.put(t, fmt.Sprint("u", i), i, 1)
+			virtual.Sleep(500 * time.Millisecond)
+		}
+		l.respond(nil)
+		l.end(t)
+		sent := 0
+		for _, o := range l.told() {
+			n, _ := strconv.Atoi(o.id[1:])
+			if o.err == nil {
+				sent++
+			}
+			if kept := n >= all-100; kept != (o.err == nil) {
+				t.Errorf("%s: %v", o.id, o.err)
+			}
+		}
+		if sent != 100 {
+			t.Errorf("%d sent", sent)
 		}
 	})
 }
@@ -237,7 +271,7 @@ func TestPutInReport(t *testing.T) {
 		})
 		l.respond(func(context.Context, []*queue.Message) upload.Answer { return taken })
 		l.put(t, "u", 1, 1)
-		time.Sleep(time.Second)
+		virtual.Sleep(time.Second)
 		if err := <-again; err != nil {
 			t.Error(err)
 		}

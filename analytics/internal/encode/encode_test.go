@@ -1,3 +1,5 @@
+//go:build go1.26
+
 package encode
 
 import (
@@ -6,6 +8,8 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -195,6 +199,138 @@ func TestLimitIsFoundEarly(t *testing.T) {
 			t.Errorf("%v with %d bytes written", err, w.Size())
 		}
 	}
+}
+
+// body is a value of a type of its own.
+type body struct {
+	Text   string            `json:"text,omitempty"`
+	Hidden string            `json:"-"`
+	Parts  []*body           `json:"parts,omitempty"`
+	Tags   map[string]string `json:",omitempty"`
+	Any    any               `json:"any,omitempty"`
+	secret string
+}
+
+// A refusal costs nothing like what is refused, whatever kind of value that is.
+func TestRefusingIsCheap(t *testing.T) {
+	text := strings.Repeat("x", 4<<20)
+	raw := json.RawMessage(`"` + text + `"`)
+	many := make(map[string]any, 100_000)
+	for i := range 100_000 {
+		many[strconv.Itoa(i)] = nil
+	}
+	for name, members := range map[string]map[string]any{
+		"text":            {"v": text},
+		"a key":           {text: 1},
+		"texts":           {"v": []string{text}},
+		"many keys":       many,
+		"bytes":           {"v": []byte(text)},
+		"raw":             {"v": raw},
+		"a pointer":       {"v": &raw},
+		"a struct":        {"v": body{Text: text}},
+		"structs":         {"v": []body{{Parts: []*body{{Tags: map[string]string{"a": text}}}}}},
+		"raw in a struct": {"v": &body{Any: raw}},
+		"named":           {"v": named(text)},
+	} {
+		var w Writer
+		before := allocated()
+		w.Start(32_768)
+		w.Map("m", members, nil)
+		_, err := w.Finish()
+		if took := allocated() - before; !errors.Is(err, ErrTooLarge) || took > 1<<18 {
+			t.Errorf("%s: %v, %d bytes", name, err, took)
+		}
+		before = allocated()
+		w.Start(32_768)
+		w.Map("m", members, many)
+		if _, err := w.Finish(); !errors.Is(err, ErrTooLarge) || allocated()-before > 1<<18 {
+			t.Errorf("%s beside others: %v", name, err)
+		}
+	}
+	var w Writer
+	w.Start(32_768)
+	w.Text("t", text)
+	if _, err := w.Finish(); !errors.Is(err, ErrTooLarge) || w.Size() > 1<<20 {
+		t.Errorf("a member: %v", err)
+	}
+}
+
+func allocated() uint64 {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.TotalAlloc
+}
+
+// What is not written does not count.
+func TestWeighCountsWhatIsWritten(t *testing.T) {
+	text := strings.Repeat("x", 50_000)
+	for name, v := range map[string]any{
+		"hidden":   body{Hidden: text, secret: text},
+		"spaces":   json.RawMessage("[" + strings.Repeat(" ", 50_000) + "1 ]"),
+		"own form": marshaler{"x": text},
+		"embedded": struct {
+			body
+
+			Text int `json:"text"`
+		}{body: body{Text: text}},
+	} {
+		var w Writer
+		w.Start(32_768)
+		w.Map("m", map[string]any{"v": v}, nil)
+		got, err := w.Finish()
+		if err != nil || !json.Valid(got) || len(got) > 100 {
+			t.Errorf("%s: %d bytes, %v", name, len(got), err)
+		}
+	}
+}
+
+// Levels count wherever they come from.
+func TestDepthOfRawAndStructs(t *testing.T) {
+	levels := func(n int) json.RawMessage {
+		return json.RawMessage(strings.Repeat("[", n) + `"[[\"[["` + strings.Repeat("]", n))
+	}
+	nested := func(n int) *body {
+		b := &body{}
+		for range n - 1 {
+			b = &body{Any: b}
+		}
+		return b
+	}
+	for name, c := range map[string]struct {
+		fits, deep any
+	}{
+		"raw":             {levels(MaxDepth - 1), levels(MaxDepth)},
+		"structs":         {nested(MaxDepth - 1), nested(MaxDepth)},
+		"raw in a struct": {body{Any: levels(MaxDepth - 2)}, body{Any: levels(MaxDepth - 1)}},
+		"a raw far below": {levels(1), levels(20_000)},
+	} {
+		if _, err := write(c.fits); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := write(c.deep); !errors.Is(err, ErrTooDeep) {
+			t.Errorf("%s: %v, want that it is too deep", name, err)
+		}
+	}
+}
+
+// FuzzRaw holds raw JSON against encoding/json.
+func FuzzRaw(f *testing.F) {
+	f.Add(` { "a" : [ 1 , "\" ]" , null ] } `)
+	f.Add(`1 2`)
+	f.Add(``)
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := write(json.RawMessage(text))
+		want, wantErr := json.Marshal(json.RawMessage(text))
+		if errors.Is(err, ErrTooDeep) || errors.Is(err, ErrTooLarge) {
+			return
+		}
+		if (err != nil) != (wantErr != nil) {
+			t.Fatalf("%q: %v, want %v", text, err, wantErr)
+		}
+		if err == nil && !equalJSON(t, got, string(want)) && !strings.ContainsAny(text, "<>&\u2028\u2029") {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	})
 }
 
 // FuzzWriter shows that whatever encoding/json can read is written as the same

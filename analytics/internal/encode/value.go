@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"time"
 )
@@ -21,6 +22,8 @@ func (w *Writer) value(v any, depth int) error {
 		return nil
 	}
 	switch v := v.(type) {
+	case string:
+		return w.text(v, 0)
 	case map[string]any:
 		if v == nil {
 			return w.null()
@@ -36,8 +39,10 @@ func (w *Writer) value(v any, depth int) error {
 		return w.float(v)
 	case time.Time:
 		return w.time(v)
+	case json.RawMessage:
+		return w.raw(v, depth)
 	}
-	return w.other(v)
+	return w.other(v, depth)
 }
 
 // scalar reports whether it knew the value, and has written it.
@@ -45,8 +50,6 @@ func (w *Writer) scalar(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		w.buf = append(w.buf, "null"...)
-	case string:
-		w.buf = appendString(w.buf, v)
 	case bool:
 		w.buf = strconv.AppendBool(w.buf, v)
 	case int:
@@ -69,7 +72,7 @@ func (w *Writer) null() error {
 }
 
 func (w *Writer) text(s string, _ int) error {
-	if len(w.buf) > w.limit {
+	if len(s) > w.room() {
 		return ErrTooLarge
 	}
 	w.buf = appendString(w.buf, s)
@@ -100,7 +103,7 @@ func list[T any](w *Writer, values []T, depth int, write func(*Writer, T, int) e
 // ECMAScript but for -0.
 func (w *Writer) float(f float64) error {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return w.other(f)
+		return w.other(f, 0)
 	}
 	format := byte('f')
 	if size := math.Abs(f); size != 0 && (size < 1e-6 || size >= 1e21) {
@@ -115,7 +118,7 @@ func (w *Writer) float(f float64) error {
 
 func (w *Writer) time(t time.Time) error {
 	if year := t.Year(); year < 0 || year > 9999 {
-		return w.other(t) // which says what is wrong with it
+		return w.other(t, 0) // which says what is wrong with it
 	}
 	w.buf = append(w.buf, '"')
 	w.buf = t.AppendFormat(w.buf, time.RFC3339Nano)
@@ -123,16 +126,40 @@ func (w *Writer) time(t time.Time) error {
 	return nil
 }
 
+// raw writes JSON without its white space.
+func (w *Writer) raw(text json.RawMessage, depth int) error {
+	size, levels := measure(text)
+	switch {
+	case size > w.room():
+		return ErrTooLarge
+	case depth+levels > MaxDepth:
+		return ErrTooDeep
+	case !json.Valid(text):
+		return w.other(text, depth) // which says what is wrong with it, or writes null
+	}
+	walk(text, func(c byte, _ int) { w.buf = append(w.buf, c) })
+	return nil
+}
+
 // other has encoding/json write a value. It calls methods of the value's, and one
 // that panics is the fault of this message alone: the caller is a program that
 // wanted something counted, and does not end for it.
-func (w *Writer) other(v any) (err error) {
+func (w *Writer) other(v any, depth int) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
+	if weigh(reflect.ValueOf(v), w.room(), 0) < 0 {
+		return ErrTooLarge
+	}
 	text, err := json.Marshal(v)
+	if len(text) > w.room() {
+		return ErrTooLarge
+	}
+	if _, levels := measure(text); depth+levels > MaxDepth {
+		return ErrTooDeep
+	}
 	w.buf = append(w.buf, text...)
 	return err
 }

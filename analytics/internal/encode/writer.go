@@ -17,7 +17,7 @@ const MaxDepth = 500
 // Errors of a value that is given up on.
 var (
 	ErrTooLarge = errors.New("grows beyond the limit of a message")
-	ErrTooDeep  = errors.New("nests too deeply, or holds itself")
+	ErrTooDeep  = errors.New("is nested too deeply, or contains itself")
 )
 
 // Error says which member of the object could not be written, as in
@@ -58,15 +58,18 @@ func (w *Writer) Finish() ([]byte, error) {
 }
 
 // Size is how many bytes the writer holds on to between objects.
-func (w *Writer) Size() int { return cap(w.buf) }
+func (w *Writer) Size() int { return cap(w.buf) + 16*cap(w.keys) }
 
 // Text writes a member unless its value is empty.
 func (w *Writer) Text(name, value string) {
 	if value != "" && w.err == nil {
 		w.name(name)
-		w.buf = appendString(w.buf, value)
+		w.fail(name, w.text(value, 0))
 	}
 }
+
+// room is how many bytes are left.
+func (w *Writer) room() int { return w.limit - len(w.buf) }
 
 // Time writes a member with a time in UTC, to the millisecond.
 func (w *Writer) Time(name string, t time.Time) {
@@ -86,6 +89,10 @@ func (w *Writer) Map(name string, m, more map[string]any) {
 		return
 	}
 	if len(more) > 0 {
+		if max(len(m), len(more)) > w.room() { // not even put together
+			w.err = ErrTooLarge
+			return
+		}
 		more = maps.Clone(more)
 		maps.Copy(more, m)
 		m = more
@@ -115,8 +122,8 @@ func (w *Writer) fail(name string, err error) {
 
 // within puts a member's name before the path of an error.
 func within(name string, err error) error {
-	e, ok := errors.AsType[*Error](err)
-	if !ok {
+	var e *Error
+	if !errors.As(err, &e) {
 		return &Error{Path: name, Err: err}
 	}
 	if e.Path != "" && e.Path[0] != '[' {
@@ -129,6 +136,9 @@ func within(name string, err error) error {
 // object writes a map with its keys sorted, as encoding/json does: equal calls
 // are equal bytes.
 func (w *Writer) object(m map[string]any, depth int) error {
+	if len(m) > w.room() { // its keys are not even listed
+		return ErrTooLarge
+	}
 	first := len(w.keys)
 	for key := range m {
 		w.keys = append(w.keys, key)
@@ -141,7 +151,10 @@ func (w *Writer) object(m map[string]any, depth int) error {
 		if i > 0 {
 			w.buf = append(w.buf, ',')
 		}
-		w.buf = append(appendString(w.buf, key), ':')
+		if err = w.text(key, 0); err != nil {
+			break
+		}
+		w.buf = append(w.buf, ':')
 		if err = w.value(m[key], depth+1); err != nil {
 			err = within(key, err)
 			break

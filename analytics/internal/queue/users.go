@@ -57,13 +57,22 @@ func (r *ready) Pop() any {
 }
 
 // link puts a message at the young end of the list of all that wait.
-func (q *Queue) link(m *Message) {
-	if m.older = q.newest; m.older == nil {
+func (q *Queue) link(m *Message) { q.linkBefore(m, nil) }
+
+// linkBefore puts a message before another of the list, or at its young end.
+func (q *Queue) linkBefore(m, other *Message) {
+	older := q.newest
+	if other != nil {
+		older = other.older
+		other.older = m
+	} else {
+		q.newest = m
+	}
+	if m.older, m.newer = older, other; older == nil {
 		q.oldest = m
 	} else {
-		m.older.newer = m
+		older.newer = m
 	}
-	q.newest = m
 }
 
 func (q *Queue) unlink(m *Message) {

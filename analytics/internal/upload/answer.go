@@ -23,6 +23,8 @@ type Answer struct {
 	Verdict Verdict
 	Err     error         // nil when the batch was taken; a [*Refusal] when the server answered
 	After   time.Duration // how long the server asked to wait; 0 when it did not
+	// TimedOut says that there was no answer in the time that an attempt has.
+	TimedOut bool
 	// Rejected has the messages which were refused each for a reason of its own, by
 	// their index in the batch; nil as a rule (protocol, 7).
 	Rejected map[int]*Refusal

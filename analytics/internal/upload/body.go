@@ -1,8 +1,12 @@
 package upload
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/rand"
 	"encoding/hex"
+	"io"
+	"sync"
 	"time"
 
 	"github.com/anabranch/anabranch/analytics/internal/encode"
@@ -11,11 +15,16 @@ import (
 
 // NewID returns a random UUID (RFC 9562, version 4).
 func NewID() string {
+	var text [idSize]byte
+	return string(AppendID(text[:0]))
+}
+
+// AppendID appends one.
+func AppendID(text []byte) []byte {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails: the program ends when there is no randomness
 	id[6] = id[6]&0x0F | 0x40
 	id[8] = id[8]&0x3F | 0x80
-	text := make([]byte, 0, 36)
 	for i, from := range [...]int{0, 4, 6, 8, 10} {
 		if i > 0 {
 			text = append(text, '-')
@@ -23,7 +32,7 @@ func NewID() string {
 		to := [...]int{4, 6, 8, 10, 16}[i]
 		text = hex.AppendEncode(text, id[from:to])
 	}
-	return string(text)
+	return text
 }
 
 // The parts of a body around its messages: context, batch, messageId and sentAt, in
@@ -43,28 +52,55 @@ func Frame(context []byte) int {
 	return len(opening) + len(context) + len(batch) + len(identity) + idSize + len(sentAt) + len(encode.TimeFormat) + len(closing)
 }
 
-// render writes the body of an attempt. It is written anew for each one: sentAt
-// is the time of the attempt, from which the server learns how wrong the
-// client's clock is, and the transport may still read the body of an attempt
-// that has failed.
-func render(context []byte, messages []*queue.Message, id string, now time.Time) []byte {
-	size := Frame(context) + len(messages)
-	for _, m := range messages {
-		size += len(m.JSON)
-	}
-	body := make([]byte, 0, size)
-	body = append(body, opening...)
-	body = append(body, context...)
-	body = append(body, batch...)
+// frame is what a body has besides its messages.
+type frame struct{ before, after []byte }
+
+// newFrame makes it anew for each attempt: sentAt is the time of the attempt, from
+// which the server learns how wrong the client's clock is.
+func newFrame(context []byte, id string, now time.Time) frame {
+	before := append(append([]byte(opening), context...), batch...)
+	after := append(append([]byte(identity), id...), sentAt...)
+	after = now.UTC().AppendFormat(after, encode.TimeFormat)
+	return frame{before, append(after, closing...)}
+}
+
+// write writes a body.
+func (f frame) write(to io.Writer, messages []*queue.Message) {
+	_, _ = to.Write(f.before)
 	for i, m := range messages {
 		if i > 0 {
-			body = append(body, ',')
+			_, _ = to.Write(comma)
 		}
-		body = append(body, m.JSON...)
+		_, _ = to.Write(m.JSON)
 	}
-	body = append(body, identity...)
-	body = append(body, id...)
-	body = append(body, sentAt...)
-	body = now.UTC().AppendFormat(body, encode.TimeFormat)
-	return append(body, closing...)
+	_, _ = to.Write(f.after)
+}
+
+var comma = []byte{','}
+
+// compressLeast is how many bytes a body has that is worth compressing.
+const compressLeast = 1024
+
+var compressors = sync.Pool{New: func() any {
+	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is one that there is
+	return w
+}}
+
+// render returns the body of an attempt, compressed if asked to and worth it. It is no
+// buffer that is used again: the transport may still read the body of an attempt that
+// has failed.
+func render(f frame, messages []*queue.Message, compress bool) (body []byte, compressed bool) {
+	size := len(f.before) + len(f.after) + queue.Size(messages) - 1 // no comma follows the last
+	if !compress || size < compressLeast {
+		plain := bytes.NewBuffer(make([]byte, 0, size))
+		f.write(plain, messages)
+		return plain.Bytes(), false
+	}
+	packed := bytes.NewBuffer(make([]byte, 0, size/4))
+	w := compressors.Get().(*gzip.Writer)
+	defer compressors.Put(w)
+	w.Reset(packed)
+	f.write(w, messages)
+	_ = w.Close() // nothing fails that is written to memory
+	return packed.Bytes(), true
 }

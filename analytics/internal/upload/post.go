@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/anabranch/anabranch/analytics/internal/queue"
@@ -32,32 +34,60 @@ type Uploader struct {
 	Context   []byte // of each batch, a JSON object
 	Client    *http.Client
 	Timeout   time.Duration // of an attempt, up to the end of its answer
+	Compress  bool          // bodies, as long as the server takes them
+
+	plain atomic.Bool // it does not
 }
 
 // Post makes one attempt.
 func (u *Uploader) Post(ctx context.Context, id string, messages []*queue.Message) Answer {
 	ctx, cancel := context.WithTimeout(ctx, u.Timeout)
 	defer cancel()
-	body := render(u.Context, messages, id, time.Now())
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.URL, bytes.NewReader(body))
-	if err != nil {
-		return Answer{Verdict: Refused, Err: fmt.Errorf("create request: %w", err)}
+	body, compressed := render(newFrame(u.Context, id, time.Now()), messages, u.Compress && !u.plain.Load())
+	response, err := u.send(ctx, body, compressed)
+	if err == nil && compressed && response.StatusCode == http.StatusUnsupportedMediaType {
+		_ = response.Body.Close()
+		u.plain.Store(true)
+		body, _ = render(newFrame(u.Context, id, time.Now()), messages, false)
+		response, err = u.send(ctx, body, false)
 	}
-	request.Header.Set("User-Agent", u.UserAgent)
-	request.Header.Set("Content-Type", "application/json")
-	request.SetBasicAuth(u.WriteKey, "")
-	response, err := u.Client.Do(request)
 	if err != nil {
-		return Answer{Verdict: Again, Err: fmt.Errorf("send batch: %w", withoutURL(err))}
+		return Answer{Verdict: Again, Err: fmt.Errorf("send batch: %w", withoutURL(err)), TimedOut: timedOut(err)}
 	}
 	defer func() { _ = response.Body.Close() }()
 	return read(response)
 }
 
+func (u *Uploader) send(ctx context.Context, body []byte, compressed bool) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.URL, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("User-Agent", u.UserAgent)
+	request.Header.Set("Content-Type", "application/json")
+	if compressed {
+		request.Header.Set("Content-Encoding", "gzip")
+	}
+	request.SetBasicAuth(u.WriteKey, "")
+	return u.Client.Do(request)
+}
+
+// timedOut reports whether a request was under way for as long as it may be. That no
+// connection was made in that time says nothing about the request.
+func timedOut(err error) bool {
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		return false
+	}
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
 // withoutURL leaves out the URL, which the error of a client quotes, with its
 // query and what else the user has put into it.
 func withoutURL(err error) error {
-	if e, ok := errors.AsType[*url.Error](err); ok {
+	var e *url.Error
+	if errors.As(err, &e) {
 		return e.Err
 	}
 	return err

@@ -1,6 +1,9 @@
+//go:build go1.26
+
 package upload
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"reflect"
 	"regexp"
 	"strings"
@@ -16,6 +20,7 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/analytics/internal/queue"
+	"github.com/anabranch/anabranch/analytics/internal/virtual"
 )
 
 // transport answers a request in memory.
@@ -75,8 +80,9 @@ func TestFrame(t *testing.T) {
 		for _, m := range list {
 			size += len(m.JSON) + 1
 		}
-		if got := len(render(context, list, NewID(), time.Now())); got != size {
-			t.Errorf("%d messages: %d bytes, want %d", len(list), got, size)
+		body, _ := render(newFrame(context, NewID(), time.Now()), list, true)
+		if len(body) != size || cap(body) != size {
+			t.Errorf("%d messages: %d bytes of %d, want %d", len(list), len(body), cap(body), size)
 		}
 	}
 }
@@ -97,7 +103,7 @@ func TestSentAtIsTheAttempts(t *testing.T) {
 			return reply(503, "", nil)(r)
 		})
 		u.Post(t.Context(), NewID(), messages(`{}`))
-		time.Sleep(90 * time.Second)
+		virtual.Sleep(90 * time.Second)
 		u.Post(t.Context(), NewID(), messages(`{}`))
 		if got, want := sent, []string{"2000-01-01T00:00:00.000Z", "2000-01-01T00:01:30.000Z"}; !reflect.DeepEqual(got, want) {
 			t.Errorf("got  %v\nwant %v", got, want)
@@ -251,8 +257,71 @@ func TestEndlessAnswer(t *testing.T) {
 func TestBadURL(t *testing.T) {
 	u := uploader(reply(200, "", nil))
 	u.URL = "http://exa mple"
-	if a := u.Post(t.Context(), "", messages(`{}`)); a.Verdict != Refused || a.Err == nil {
+	if a := u.Post(t.Context(), "", messages(`{}`)); a.Verdict == Taken || a.Err == nil {
 		t.Errorf("%+v", a)
+	}
+}
+
+// TestCompression shows that a body of a certain size is compressed, until a server
+// says that it can't read that: it has it plain at once, and from then on.
+func TestCompression(t *testing.T) {
+	var bodies, codings []string
+	reads := true
+	u := uploader(func(r *http.Request) (*http.Response, error) {
+		coding := r.Header.Get("Content-Encoding")
+		codings = append(codings, coding)
+		var body io.Reader = r.Body
+		if coding == "gzip" {
+			if !reads {
+				return reply(http.StatusUnsupportedMediaType, "", nil)(r)
+			}
+			var err error
+			if body, err = gzip.NewReader(r.Body); err != nil {
+				return nil, err
+			}
+		}
+		text, err := io.ReadAll(body)
+		if err != nil {
+			return nil, err
+		}
+		bodies = append(bodies, string(text))
+		return reply(200, `{"success":true}`, nil)(r)
+	})
+	u.Compress = true
+	large := messages(`{"x":"` + strings.Repeat("x", 2000) + `"}`)
+	for _, list := range [][]*queue.Message{messages(`{}`), large, large} {
+		if a := u.Post(t.Context(), "", list); a.Verdict != Taken {
+			t.Errorf("%+v", a)
+		}
+		reads = len(bodies) < 2
+	}
+	u.Post(t.Context(), "", large)
+	if want := []string{"", "gzip", "gzip", "", ""}; !reflect.DeepEqual(codings, want) {
+		t.Errorf("codings %q, want %q", codings, want)
+	}
+	for _, body := range bodies[1:] {
+		if !json.Valid([]byte(body)) || !strings.Contains(body, string(large[0].JSON)) {
+			t.Errorf("body %.60s", body)
+		}
+	}
+}
+
+// What took too long is told from what never began.
+func TestTimedOut(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"no answer":     {context.DeadlineExceeded, true},
+		"reading":       {&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, true},
+		"no connection": {&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}, false},
+		"refused":       {errors.New("connection refused"), false},
+		"cut":           {context.Canceled, false},
+	} {
+		u := uploader(func(*http.Request) (*http.Response, error) { return nil, c.err })
+		if a := u.Post(t.Context(), "", messages(`{}`)); a.Verdict != Again || a.TimedOut != c.want {
+			t.Errorf("%s: %+v", name, a)
+		}
 	}
 }
 

@@ -80,7 +80,7 @@ func TestOf(t *testing.T) {
 		"a long batch":      {TooLong(5, true), Problem{Status: 413, Code: schemas.CodeTooLarge}},
 		"a long call":       {TooLong(5, false), Problem{Status: 400, Code: schemas.CodeTooLarge}},
 		"no path of ours":   {NotFound(), Problem{Status: 404, Code: codeNotFound}},
-		"no key, or wrong":  {WrongKey(), Problem{Status: 401, Code: codeWriteKey}},
+		"no key, or wrong":  {WrongKey(), Problem{Status: 401, Code: CodeWriteKey}},
 		"compressed":        {UnknownCoding(), Problem{Status: 415, Code: codeCoding}},
 		"damaged":           {NotGzip(cause), Problem{Status: 400, Code: codeNotGzip, Cause: cause}},
 		"too many events":   {TooManyEvents(1), Problem{Status: 429, Code: codeTooMany}},

@@ -12,7 +12,9 @@ import (
 // Codes of answers that are about the request, not about a call; the others
 // are in schemas.
 const (
-	codeWriteKey    schemas.Code = "invalid_write_key"
+	// CodeWriteKey is that of every answer to a key that is no good.
+	CodeWriteKey    schemas.Code = "invalid_write_key"
+	codeOwn         schemas.Code = "own_delivery"
 	codeNotFound    schemas.Code = "not_found"
 	codeMethod      schemas.Code = "method_not_allowed"
 	codeCoding      schemas.Code = "unsupported_encoding"
@@ -62,6 +64,11 @@ func NotFound() *Problem {
 	return &Problem{Status: http.StatusNotFound, Code: codeNotFound, Message: "no such path: calls go to /v1/batch, /v1/import, or /v1/ with the type of one call"}
 }
 
+// OwnDelivery is the answer to a delivery of ours: a 4xx, which is final.
+func OwnDelivery() *Problem {
+	return &Problem{Status: http.StatusForbidden, Code: codeOwn, Message: "this is a delivery of Anabranch: an endpoint of a destination is a collection API, and its events would go around for ever"}
+}
+
 // MethodNotAllowed is the answer to anything but a POST, and an OPTIONS.
 func MethodNotAllowed() *Problem {
 	return &Problem{Status: http.StatusMethodNotAllowed, Code: codeMethod, Message: "calls are sent with POST"}
@@ -70,13 +77,13 @@ func MethodNotAllowed() *Problem {
 // UnknownCoding is the answer to a body that is compressed in a way that is not
 // known here.
 func UnknownCoding() *Problem {
-	return &Problem{Status: http.StatusUnsupportedMediaType, Code: codeCoding, Message: "the body has a Content-Encoding that is not accepted: send it with gzip, once, or as it is"}
+	return &Problem{Status: http.StatusUnsupportedMediaType, Code: codeCoding, Message: "the body has a Content-Encoding that is not accepted: compress it once with gzip, or not at all"}
 }
 
 // NotGzip is the answer to a body that should be a gzip stream and, for the given
 // cause, is none.
 func NotGzip(cause error) *Problem {
-	return &Problem{Status: http.StatusBadRequest, Code: codeNotGzip, Message: "the body is not a whole gzip stream, which it begins as or its Content-Encoding says it is", Cause: cause}
+	return &Problem{Status: http.StatusBadRequest, Code: codeNotGzip, Message: "the body is not a complete gzip stream, although it begins like one or its Content-Encoding says so", Cause: cause}
 }
 
 // WrongKey is one answer for every write key that is no good, byte for byte, and
@@ -84,13 +91,19 @@ func NotGzip(cause error) *Problem {
 // browser would answer by asking the visitor of the customer's page for a
 // password.
 func WrongKey() *Problem {
-	return &Problem{Status: http.StatusUnauthorized, Code: codeWriteKey, Message: "the write key is missing, unknown or disabled"}
+	return &Problem{Status: http.StatusUnauthorized, Code: CodeWriteKey, Message: "the write key is missing, unknown or disabled"}
+}
+
+// NoSettings is the answer to whoever asks for the settings of such a key: an SDK
+// takes 401 for a reason to come again.
+func NoSettings() *Problem {
+	return &Problem{Status: http.StatusNotFound, Code: CodeWriteKey, Message: "no settings: the write key is missing, unknown or disabled"}
 }
 
 // TooManyEvents is the answer to a request whose source has sent more than it
 // may; after retryAfter, whole seconds, the same request is taken.
 func TooManyEvents(retryAfter int) *Problem {
-	return &Problem{Status: http.StatusTooManyRequests, Code: codeTooMany, RetryAfter: retryAfter, Message: "the source has sent more events than it may: send the request again later"}
+	return &Problem{Status: http.StatusTooManyRequests, Code: codeTooMany, RetryAfter: retryAfter, Message: "the source has sent more events than its limit allows: send the request again later"}
 }
 
 // TooManyWrongKeys takes the place of WrongKey for an address that gets it too
@@ -143,8 +156,10 @@ func Statuses() []int {
 	return []int{
 		http.StatusOK,
 		http.StatusNoContent,
+		http.StatusNotModified,
 		http.StatusBadRequest,
 		http.StatusUnauthorized,
+		http.StatusForbidden,
 		http.StatusNotFound,
 		http.StatusMethodNotAllowed,
 		http.StatusRequestTimeout,

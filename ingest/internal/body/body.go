@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"time"
 )
 
 // Why a body is refused. Any other error comes from the connection: the body did
@@ -15,8 +16,9 @@ var (
 	ErrTooLong = errors.New("body is longer than its limit")
 	// ErrCoding means that a body has a Content-Encoding other than gzip.
 	ErrCoding = errors.New("body has a content coding that is not known")
-	// ErrNoRoom means that the bodies in hand take all the memory that they may.
-	ErrNoRoom = errors.New("too many bodies are in hand")
+	// ErrNoRoom means that the bodies in hand take all the memory that they may, and
+	// others arrive faster than this one.
+	ErrNoRoom = errors.New("too many request bodies are in memory")
 	// ErrNotGzip means that a body that is, or says that it is, a gzip stream is
 	// none, is damaged or ends early.
 	ErrNotGzip = errors.New("body is not a gzip stream")
@@ -32,15 +34,27 @@ type Body struct {
 	pool  *Pool
 	limit int
 	raw   []byte // as received
-	taken int    // of the pool's room, for raw
 	gzip  bool
 	z     *inflater // nil until there is something to inflate
+
+	source   io.Reader
+	sender   Sender
+	received int  // bytes
+	booked   bool // a part of the room was taken
+	hurried  bool // the sender's connection has a deadline
+
+	// Of the pool's room, whose lock guards them.
+	taken      int
+	began, due time.Time // until due more has to arrive
+	counted    int       // of what was received, for due
+	place      int       // among those that arrive
+	evicted    bool
 }
 
 // Receive reads the body of r, of which at most limit bytes may come out
 // decompressed. The error wraps ErrCoding or ErrTooLong when nothing more than
 // that is known to be wrong; then the rest is left unread.
-func (b *Body) Receive(r *http.Request, limit int) error {
+func (b *Body) Receive(r *http.Request, limit int, from Sender) error {
 	c, ok := codingOf(r.Header)
 	if !ok {
 		return ErrCoding
@@ -55,8 +69,12 @@ func (b *Body) Receive(r *http.Request, limit int) error {
 	if r.ContentLength > int64(most) {
 		return ErrTooLong
 	}
+	b.begin(r.Body, from)
 	var err error
-	b.raw, err = fill(b.raw[:0], r.Body, most, b.grow)
+	b.raw, err = fill(b.raw[:0], (*arrival)(b), most, b.grow)
+	if !b.end() {
+		return ErrNoRoom
+	}
 	b.gzip = b.gzip || looksGzipped(b.raw)
 	return err
 }
@@ -80,17 +98,16 @@ func (b *Body) Text() ([]byte, error) {
 
 // grow gives raw more room, out of that of all bodies.
 func (b *Body) grow(raw []byte) ([]byte, error) {
+	b.raw = raw
 	more := cap(raw) + 1
 	if cap(raw)+more > keepBody {
-		if larger, taken := b.pool.enlarge(raw); larger != nil {
-			b.taken += taken
+		if larger := b.pool.enlarge(b); larger != nil {
 			return larger, nil
 		}
 	}
-	if !b.pool.take(more) {
+	if !b.take(more) {
 		return raw, ErrNoRoom
 	}
-	b.taken += more
 	return slices.Grow(raw, more), nil
 }
 

@@ -53,7 +53,7 @@ func TestPlainBodies(t *testing.T) {
 	} {
 		for _, room := range []int{0, 1, 64, limit, limit + 1, 4 * limit} {
 			b := &Body{pool: new(Pool), raw: make([]byte, 0, room)}
-			err := b.Receive(request(c.body, c.length), limit)
+			err := b.Receive(request(c.body, c.length), limit, Sender{})
 			if !errors.Is(err, c.err) {
 				t.Errorf("%s, room for %d: got %v, want %v", name, room, err, c.err)
 			}
@@ -136,7 +136,7 @@ func TestCompressedBodies(t *testing.T) {
 		var p Pool
 		for _, how := range []string{"first", "again"} {
 			b := p.Get()
-			if err := b.Receive(request(strings.NewReader(c.body), -1, "gzip"), limit); err != nil {
+			if err := b.Receive(request(strings.NewReader(c.body), -1, "gzip"), limit, Sender{}); err != nil {
 				t.Fatal(err)
 			}
 			text, err := b.Text()
@@ -151,7 +151,7 @@ func TestCompressedBodies(t *testing.T) {
 func TestABodyThatDoesNotSayThatItIsCompressed(t *testing.T) {
 	for body, want := range map[string]string{compress("abc"): "abc", "\x1f": "\x1f", "x" + compress("abc"): "x" + compress("abc")} {
 		b := new(Pool).Get()
-		if err := b.Receive(request(strings.NewReader(body), int64(len(body)), "identity"), limit); err != nil {
+		if err := b.Receive(request(strings.NewReader(body), int64(len(body)), "identity"), limit, Sender{}); err != nil {
 			t.Fatal(err)
 		}
 		if text, err := b.Text(); err != nil || string(text) != want {
@@ -181,14 +181,14 @@ func TestWhatCannotBeCompressedMayBeLongerOnTheWay(t *testing.T) {
 		t.Fatal("the stream is not longer than its content")
 	}
 	b := new(Pool).Get()
-	if err := b.Receive(request(strings.NewReader(stream), int64(len(stream)), "gzip"), limit); err != nil {
+	if err := b.Receive(request(strings.NewReader(stream), int64(len(stream)), "gzip"), limit, Sender{}); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := b.Text(); err != nil || string(text) != noise(limit) {
 		t.Errorf("got %d bytes, %v", len(text), err)
 	}
 	for _, length := range []int64{limit + overhead + 1, -1} {
-		if err := b.Receive(request(endless{}, length, "gzip"), limit); !errors.Is(err, ErrTooLong) {
+		if err := b.Receive(request(endless{}, length, "gzip"), limit, Sender{}); !errors.Is(err, ErrTooLong) {
 			t.Errorf("length %d: got %v", length, err)
 		}
 	}
@@ -196,7 +196,7 @@ func TestWhatCannotBeCompressedMayBeLongerOnTheWay(t *testing.T) {
 
 func TestUnknownCodingsAreRefusedUnread(t *testing.T) {
 	b := new(Pool).Get()
-	if err := b.Receive(request(iotest.ErrReader(errors.New("was read")), 5, "br"), limit); !errors.Is(err, ErrCoding) {
+	if err := b.Receive(request(iotest.ErrReader(errors.New("was read")), 5, "br"), limit, Sender{}); !errors.Is(err, ErrCoding) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -204,18 +204,18 @@ func TestUnknownCodingsAreRefusedUnread(t *testing.T) {
 func TestTheLargestBuffersAreNotKept(t *testing.T) {
 	var p Pool
 	large := p.Get()
-	if err := large.Receive(request(strings.NewReader(xs(keepLarge+1)), -1), 2*keepLarge); err != nil {
+	if err := large.Receive(request(strings.NewReader(xs(keepLarge+1)), -1), 2*keepLarge, Sender{}); err != nil {
 		t.Fatal(err)
 	}
 	p.Put(large)
 	if p.Get() == large {
 		t.Error("the body was kept")
 	}
-	if kept, taken := p.enlarge(nil); kept != nil || taken != 0 {
+	if kept := p.enlarge(p.Get()); kept != nil {
 		t.Errorf("a buffer of %d bytes was kept", cap(kept))
 	}
 	b := p.Get()
-	if err := b.Receive(request(strings.NewReader(compress(xs(keepLarge+1))), -1), 2*keepLarge); err != nil {
+	if err := b.Receive(request(strings.NewReader(compress(xs(keepLarge+1))), -1), 2*keepLarge, Sender{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Text(); err != nil {
@@ -237,7 +237,7 @@ func FuzzInflate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		b := p.Get()
 		defer p.Put(b)
-		if err := b.Receive(request(bytes.NewReader(raw), -1, "gzip"), limit); err != nil {
+		if err := b.Receive(request(bytes.NewReader(raw), -1, "gzip"), limit, Sender{}); err != nil {
 			return // longer than any stream may be
 		}
 		got, err := b.Text()
@@ -277,7 +277,7 @@ func BenchmarkText(b *testing.B) {
 			for b.Loop() {
 				r.Body = io.NopCloser(strings.NewReader(body))
 				received := p.Get()
-				if err := received.Receive(r, 32_768); err != nil {
+				if err := received.Receive(r, 32_768, Sender{}); err != nil {
 					b.Fatal(err)
 				}
 				if _, err := received.Text(); err != nil {

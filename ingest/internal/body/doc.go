@@ -6,4 +6,11 @@
 // announced. [Body.Text] needs the processor: gzip is inflated there, and the
 // limit holds while that is done, so a body that would become a gigabyte costs no
 // more than one that is as long as it may be (protocol, 2).
+//
+// # Non-obvious
+//
+//   - A gzip body is received whole, then inflated inside a decode slot: a slow client
+//     holds no slot, a bomb costs one limit (TestGzipBombs in package ingest). All bodies
+//     in hand share one room of memory; the one that has least to show makes way and is
+//     answered 503 (TestSilentSendersMakeWay).
 package body

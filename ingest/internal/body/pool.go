@@ -1,9 +1,6 @@
 package body
 
-import (
-	"sync"
-	"sync/atomic"
-)
+import "sync"
 
 const (
 	// firstRead is the room for a body of which nothing has arrived. A slow client
@@ -15,46 +12,22 @@ const (
 	// keepLarge is the largest that is kept for requests that need as much. Made
 	// anew for each, they would keep the garbage collector busy.
 	keepLarge = 1 << 20
-	// room is what all bodies in hand may take together, beside the first read of
-	// each: thousands of clients that send half a megabyte and then nothing would
-	// take gigabytes. It is a hundred of the largest batches, or many thousands of
-	// ordinary ones.
-	room = 64 << 20
 )
 
 // Pool keeps the memory of bodies between requests. The zero value is ready for
 // use, by many goroutines.
 type Pool struct {
 	bodies, inflaters sync.Pool
-	large             sync.Pool    // buffers of more than keepBody
-	taken             atomic.Int64 // of room
+	large             sync.Pool // buffers of more than keepBody
+	room              room
 }
 
 // Get returns a body that nobody else uses.
 func (p *Pool) Get() *Body {
-	if b, ok := p.bodies.Get().(*Body); ok && p.lend(b) {
+	if b, ok := p.bodies.Get().(*Body); ok {
 		return b
 	}
 	return &Body{pool: p, raw: make([]byte, 0, firstRead)}
-}
-
-// lend reports whether there is room for the memory that a body has kept.
-func (p *Pool) lend(b *Body) bool {
-	kept := max(0, cap(b.raw)-firstRead)
-	if !p.take(kept) {
-		return false
-	}
-	b.taken = kept
-	return true
-}
-
-// take reports whether there was so much room, which then is taken.
-func (p *Pool) take(n int) bool {
-	if p.taken.Add(int64(n)) <= room {
-		return true
-	}
-	p.taken.Add(-int64(n))
-	return false
 }
 
 // Put keeps the memory of b for another request. Nothing may use b, or its text,
@@ -65,8 +38,7 @@ func (p *Pool) Put(b *Body) {
 		p.inflaters.Put(b.z)
 		b.z = nil
 	}
-	p.taken.Add(-int64(b.taken))
-	b.taken = 0
+	b.leave()
 	if cap(b.raw) > keepBody {
 		if cap(b.raw) <= keepLarge {
 			p.large.Put(&b.raw)
@@ -76,18 +48,14 @@ func (p *Pool) Put(b *Body) {
 	p.bodies.Put(b)
 }
 
-// enlarge returns a large buffer that was kept, with what raw holds, nil when there
-// is none with more room. It reports how much of the pool's room that took.
-func (p *Pool) enlarge(raw []byte) (larger []byte, taken int) {
+// enlarge returns a large buffer that was kept, with what b holds, nil when there
+// is none with more room, or none for it.
+func (p *Pool) enlarge(b *Body) []byte {
 	kept, ok := p.large.Get().(*[]byte)
-	if !ok || cap(*kept) <= cap(raw) {
-		return nil, 0
+	if !ok || cap(*kept) <= cap(b.raw) || !b.take(cap(*kept)-cap(b.raw)) {
+		return nil
 	}
-	taken = cap(*kept) - cap(raw)
-	if !p.take(taken) {
-		return nil, 0
-	}
-	return append((*kept)[:0], raw...), taken
+	return append((*kept)[:0], b.raw...)
 }
 
 // inflater returns one that nobody else uses. They are kept apart from bodies,

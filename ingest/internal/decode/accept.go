@@ -69,6 +69,10 @@ func (d *Decoder) Blocked() Blocked { return d.press.blocked }
 // suppressed.
 func (d *Decoder) Suppressed() int { return d.press.suppressed }
 
+// IdentityBlocked returns how many of the events and blocked calls have an id that
+// stands for nobody (Terms.BlockedIDs).
+func (d *Decoder) IdentityBlocked() int { return d.press.nobody }
+
 // Unreadable returns how many time stamps Accept found that could not be read.
 func (d *Decoder) Unreadable() int { return d.press.stamps.Unreadable }
 

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/anabranch/anabranch/internal/schematest"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/schematest"
 )
 
 // batchLevel is how deep in the body of a batch its calls are.

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/anabranch/anabranch/internal/schematest"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/schematest"
 )
 
 // FuzzAgree gives any text to the schemas and to the decoder, as a single call

@@ -6,8 +6,8 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/anabranch/anabranch/internal/schematest"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/schematest"
 )
 
 // The terms of a request add to a call and change nothing about whether it is

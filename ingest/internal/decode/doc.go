@@ -18,4 +18,15 @@
 // that was not yet read.
 //
 // The rules are those of the protocol, named by their numbers.
+//
+// # Non-obvious
+//
+//   - A numeric id beyond 2^53 keeps its digits, while any other number is rounded to
+//     float64: two users must not become one (TestLongNumericIDsKeepTheirDigits).
+//   - RudderStack's server SDKs put the present time into originalTimestamp and what
+//     their user has given into timestamp: with a channel, which is theirs, timestamp
+//     goes first (TestTimes).
+//   - The category of a page is a string in a delivery, and no rule of the protocol
+//     refuses another one: it is made a string. What is accepted and not deliverable is a
+//     dead letter that nobody can repair (TestCategories).
 package decode

@@ -16,7 +16,7 @@ type Event struct {
 	MessageID string // at most schemas.MaxMessageIDChars characters
 
 	Value        []byte // a stable JSON object
-	Key          []byte // who did it: the text of userId, else of anonymousId; never empty
+	Key          []byte // who did it: the text of userId, else of anonymousId, else messageId; never empty
 	Integrations []byte // a stable JSON object; empty when there is none, or nothing in it
 }
 

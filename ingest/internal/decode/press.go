@@ -28,6 +28,7 @@ type press struct {
 	accepted   Events
 	blocked    Blocked
 	suppressed int // calls left out
+	nobody     int // calls with an id that stands for nobody
 	written    int // bytes, refused records included: work is bounded, not only its result
 	stamps     timestamp.Reader
 	skew       timestamp.Skew
@@ -41,7 +42,7 @@ type press struct {
 func (p *press) reset(t *Terms) {
 	p.terms, p.receivedAt = *t, t.ReceivedAt.UnixMilli()
 	p.accepted, p.blocked = p.accepted.emptied(), p.blocked.emptied()
-	p.suppressed, p.written = 0, 0
+	p.suppressed, p.nobody, p.written = 0, 0, 0
 	p.stamps, p.skew = timestamp.Reader{}, timestamp.Skew{}
 }
 
@@ -72,7 +73,8 @@ func (p *press) write(events *Events, o *stablejson.Object, call schemas.Type, m
 	e := entry{value: len(out), call: call, messageID: messageID}
 	out = o.Append(out)
 	e.key = len(out)
-	out = member.AppendText(out, identity(o))
+	who, blocked := p.identity(o, messageID)
+	out = append(out, who...)
 	e.integrations = len(out)
 	if m := o.Get(keyIntegrations); len(m) > len(`{}`) {
 		out = append(out, m...)
@@ -83,15 +85,9 @@ func (p *press) write(events *Events, o *stablejson.Object, call schemas.Type, m
 		events.text = out[:e.value]
 		return tooLarge("with the batch's context the call is longer than %d bytes", maxRecordBytes)
 	}
+	if blocked {
+		p.nobody++
+	}
 	events.text, events.entries = out, append(events.entries, e)
 	return nil
-}
-
-// identity returns who did it, which is the key of the record: all calls of one
-// user are in one partition, in order. Validation has seen that there is one.
-func identity(o *stablejson.Object) []byte {
-	if id := o.Get(keyUserID); id != nil {
-		return id
-	}
-	return o.Get(keyAnonymousID)
 }

@@ -87,7 +87,7 @@ func TestIDs(t *testing.T) {
 		kept("a number is text", `{"userId":12,"messageId":"m"}`, "12", `{"userId":"12","messageId":"m","type":"identify",`+tail),
 		kept("as ECMAScript prints it", `{"userId":1e21,"anonymousId":1.50,"messageId":"m"}`, "1e+21", `{"userId":"1e+21","anonymousId":"1.5","messageId":"m","type":"identify",`+tail),
 		kept("beyond 2^53", `{"userId":9007199254740993,"messageId":"m"}`, "9007199254740993", `{"userId":"9007199254740993","messageId":"m","type":"identify",`+tail),
-		kept("overflow is null, so absent", `{"userId":1e999,"anonymousId":-0,"messageId":"m"}`, "0", `{"anonymousId":"0","messageId":"m","type":"identify",`+tail),
+		kept("overflow is null, so absent, and zero is nobody", `{"userId":1e999,"anonymousId":-0,"messageId":"m"}`, "m", `{"anonymousId":"0","messageId":"m","type":"identify",`+tail),
 		kept("escapes", `{"userId":"a\u0041\n\"\/","messageId":"m"}`, "aA\n\"/", `{"userId":"aA\n\"/","messageId":"m","type":"identify",`+tail),
 		kept("broken UTF-8", "{\"userId\":\"\xff\",\"messageId\":\"m\"}", "\uFFFD", "{\"userId\":\"\uFFFD\",\"messageId\":\"m\",\"type\":\"identify\","+tail),
 		kept("duplicates: the last", `{"userId":"x","messageId":"m","userId":"u"}`, "u", `{"userId":"u","messageId":"m","type":"identify",`+tail),

@@ -26,6 +26,9 @@ type Terms struct {
 	// it returns blocks the call; nil lets it through.
 	Review func(*Call) *schemas.Violation
 
+	// BlockedIDs are the ids that stand for nobody. Nil: the usual ones.
+	BlockedIDs *schemas.BlockedIDs
+
 	// Suppressed tells whether nothing may be stored of the user with an id. The
 	// text is only valid during the call.
 	Suppressed func(userID []byte) bool
@@ -42,13 +45,35 @@ func (p *press) suppresses(o *stablejson.Object, call schemas.Type) bool {
 
 // concernsSuppressed is suppresses for one id, a stable JSON string or nil.
 func (p *press) concernsSuppressed(id []byte) bool {
-	if id == nil {
-		return false
+	return id != nil && p.terms.Suppressed(p.text(id))
+}
+
+// identity returns the text of who did it, which is the key of the record: all
+// calls of one user are in one partition, in order. An id that stands for nobody,
+// which blocked tells, would put the calls of thousands behind one another; a call
+// with no other stands alone. Validation has seen that there is an id. The text is
+// valid until the next id is looked at.
+func (p *press) identity(o *stablejson.Object, messageID string) (text []byte, blocked bool) {
+	for _, key := range [...]string{keyUserID, keyAnonymousID} {
+		id := o.Get(key)
+		if id == nil {
+			continue
+		}
+		if text = p.text(id); !p.terms.BlockedIDs.Blocks(text) {
+			return text, blocked
+		}
+		blocked = true
 	}
-	text := id[1 : len(id)-1]
-	if bytes.IndexByte(text, '\\') >= 0 {
-		p.id = member.AppendText(p.id[:0], id)
-		text = p.id
+	p.id = append(p.id[:0], messageID...)
+	return p.id, blocked
+}
+
+// text returns the text of a stable JSON string. It is valid until the next call.
+func (p *press) text(id []byte) []byte {
+	inner := id[1 : len(id)-1]
+	if bytes.IndexByte(inner, '\\') < 0 {
+		return inner
 	}
-	return p.terms.Suppressed(text)
+	p.id = member.AppendText(p.id[:0], id)
+	return p.id
 }

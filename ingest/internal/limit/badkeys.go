@@ -54,12 +54,25 @@ func (k *BadKeys) Failed(addr netip.Addr, now time.Time) (retryAfter time.Durati
 	if k == nil {
 		return 0, true
 	}
-	return take(k.bucket(customer(addr)), 1, now)
+	return take(k.bucket(Customer(addr)), 1, now)
 }
 
-// customer is the address that stands for all that one customer of a network
+// Look is Failed for a request that is not judged yet: it notes nothing, and tells
+// whether a wrong key in it would be answered as usual.
+func (k *BadKeys) Look(addr netip.Addr, now time.Time) (retryAfter time.Duration, ok bool) {
+	if k == nil {
+		return 0, true
+	}
+	b := k.known(Customer(addr))
+	if b == nil || b.TokensAt(now) >= 1 {
+		return 0, true
+	}
+	return until(b, 1, now), false
+}
+
+// Customer is the address that stands for all that one customer of a network
 // provider may use.
-func customer(addr netip.Addr) netip.Addr {
+func Customer(addr netip.Addr) netip.Addr {
 	addr = addr.Unmap().WithZone("")
 	if !addr.Is6() {
 		return addr
@@ -69,6 +82,16 @@ func customer(addr netip.Addr) netip.Addr {
 		return addr
 	}
 	return network.Addr()
+}
+
+// known returns the bucket of an address, nil when it has not failed of late.
+func (k *BadKeys) known(addr netip.Addr) *rate.Limiter {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if b := k.young[addr]; b != nil {
+		return b
+	}
+	return k.old[addr]
 }
 
 func (k *BadKeys) bucket(addr netip.Addr) *rate.Limiter {

@@ -23,7 +23,11 @@ func TestBadKeysAgainstAModel(t *testing.T) {
 			if models[addr] == nil {
 				models[addr] = newBucket(perSecond, 60*perSecond)
 			}
+			look, looks := keys.Look(addr, at(now))
 			want := models[addr].take(1, now)
+			if looks != want || looks == (look > 0) {
+				t.Fatalf("seed %d, %d/s: a look at %v at %d: got %v, %v, want %v", seed, perSecond, addr, now, look, looks, want)
+			}
 			if wait, got := keys.Failed(addr, at(now)); got != want || got == (wait > 0) {
 				t.Fatalf("seed %d, %d/s: %v at %d: got %v, %v, want %v", seed, perSecond, addr, now, wait, got, want)
 			}
@@ -41,6 +45,9 @@ func TestBadKeysTellWhenToComeAgain(t *testing.T) {
 	wait, ok := keys.Failed(addr, noon)
 	if ok || wait != 10*time.Second {
 		t.Errorf("the seventh: got %v, %v, want 10 s", wait, ok)
+	}
+	if wait, ok = keys.Look(addr, noon); ok || wait != 10*time.Second {
+		t.Errorf("a look: got %v, %v, want 10 s", wait, ok)
 	}
 	if _, ok = keys.Failed(addr, noon.Add(10*time.Second)); !ok {
 		t.Error("refused after the wait")

@@ -71,8 +71,13 @@ func take(b *rate.Limiter, n int, now time.Time) (retryAfter time.Duration, ok b
 	if b.AllowN(now, n) {
 		return 0, true
 	}
+	return until(b, n, now), false
+}
+
+// until is how long it lasts until there will be n tokens.
+func until(b *rate.Limiter, n int, now time.Time) time.Duration {
 	missing := float64(n) - b.TokensAt(now)
-	return time.Duration(missing / float64(b.Limit()) * float64(time.Second)), false
+	return time.Duration(missing / float64(b.Limit()) * float64(time.Second))
 }
 
 // Seconds is a wait as the header Retry-After says it: whole seconds, rounded

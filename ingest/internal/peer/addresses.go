@@ -32,6 +32,12 @@ func plain(network netip.Prefix) netip.Prefix {
 	return network
 }
 
+// Trusts reports whether a request comes straight from a trusted proxy.
+func (a *Addresses) Trusts(r *http.Request) bool {
+	connection, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && a.trusts(connection.Addr().Unmap().WithZone(""))
+}
+
 // Of returns the address that a request comes from, never an IPv4 address in
 // IPv6 form. It is the zero Addr when RemoteAddr is no address, which does not
 // happen behind a listener on TCP.

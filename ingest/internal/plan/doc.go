@@ -11,4 +11,12 @@
 //
 // Only the properties themselves are judged, not what objects and arrays in them
 // hold.
+//
+// # Non-obvious
+//
+//   - A plan is compared with the bytes of stable JSON as they stand: names are escaped
+//     once, when it is compiled (TestNamesAreComparedAsTheyStandInCalls), and a call that
+//     conforms costs no memory (TestConformingCallsCostNoMemory).
+//   - No events in a plan and an empty map of events are two things: the first does not
+//     judge track calls, the second plans none (TestTracksAreJudgedWhenEventsArePlanned).
 package plan

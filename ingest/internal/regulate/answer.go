@@ -35,6 +35,7 @@ type statusBody struct {
 	Subjects       int               `json:"subjects"`         // users concerned
 	Notified       int               `json:"subjectsNotified"` // of those, whom every affected source was told of
 	Reason         string            `json:"reason,omitempty"`
+	Meaning        string            `json:"meaning"` // what the status says, for people
 	StreamStatus   []streamStatus    `json:"streamStatus"`
 }
 
@@ -54,13 +55,32 @@ func statusOf(r *regulation.Regulation) status {
 		ID: r.ID, WorkspaceID: workspaceID, RegulationType: r.Type,
 		Status: r.Status, OverallStatus: r.Status,
 		CreatedAt: instant(r.CreatedAt), FinishedAt: instant(r.FinishedAt),
-		Subjects: r.Subjects, Notified: r.Notified, Reason: r.Reason,
+		Subjects: r.Subjects, Notified: r.Notified, Reason: r.Reason, Meaning: meaning(r),
 		StreamStatus: make([]streamStatus, len(r.Sources)),
 	}
 	for i, id := range r.Sources {
 		a.Data.Regulation.StreamStatus[i] = streamStatus{ID: id, DestinationStatus: []string{}}
 	}
 	return a
+}
+
+// meaning says what is finished and what is not: a notification that is written has yet to be delivered.
+func meaning(r *regulation.Regulation) string {
+	now := map[regulation.Type]string{
+		regulation.SuppressWithDelete: "the users' calls are dropped; ", regulation.SuppressOnly: "the users' calls are dropped",
+		regulation.Unsuppress: "the users' calls are taken in again",
+	}[r.Type]
+	if r.Type == regulation.SuppressOnly || r.Type == regulation.Unsuppress {
+		return now
+	}
+	switch r.Status {
+	case regulation.Finished:
+		return now + "every notification to delete is on its way to its destinations, whose metrics and dead letters tell of its delivery"
+	case regulation.Failed:
+		return now + "the rest of the notifications to delete is never sent"
+	default:
+		return now + "notifications to delete are being written"
+	}
 }
 
 func instant(t time.Time) string {

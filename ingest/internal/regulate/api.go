@@ -60,8 +60,8 @@ func (s *Service) post(w http.ResponseWriter, r *http.Request) {
 	}
 	stored, err := s.create(req) //nolint:contextcheck // what a client has asked for it does not take back by hanging up
 	if err != nil {
-		s.log.Warn("regulation not known to be stored, the client has to ask again", "type", string(req.kind), "users", len(req.users), "error", err)
-		refuse(w, http.StatusServiceUnavailable, problem{Type: "unavailable", Message: "the request may not be stored: send it again (were it, users would be told of twice)"})
+		s.log.Warn("regulation may not have been stored, the client has to ask again", "type", string(req.kind), "users", len(req.users), "error", err)
+		refuse(w, http.StatusServiceUnavailable, problem{Type: "unavailable", Message: "the request may not have been stored: send it again (if it was stored, destinations are notified twice)"})
 		return
 	}
 	s.log.Info("regulation stored", "regulation", stored.ID, "type", string(stored.Type), "users", stored.Subjects)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anabranch/anabranch/internal/regulation"
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 func TestAnswers(t *testing.T) {
@@ -49,7 +49,7 @@ func TestStatus(t *testing.T) {
 	want := status{}
 	want.Data.Regulation = statusBody{
 		ID: "a", WorkspaceID: "default", RegulationType: "DELETE_ONLY", Status: "INITIALIZED", OverallStatus: "INITIALIZED",
-		CreatedAt: "2026-11-21T12:00:00.000Z", Subjects: 3, Notified: 1,
+		CreatedAt: "2026-11-21T12:00:00.000Z", Subjects: 3, Notified: 1, Meaning: "notifications to delete are being written",
 		StreamStatus: []streamStatus{{ID: "app", DestinationStatus: []string{}}},
 	}
 	if diff := cmp.Diff(want, statusOf(&r)); diff != "" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/regulation"
 )
 
@@ -67,7 +68,7 @@ func (s *Service) advance(ctx context.Context, e *errand) error {
 	switch {
 	case err == nil:
 		s.metrics.notifications.Add(float64(len(events)))
-	case !errors.Is(err, regulation.ErrTooLarge):
+	case !kafka.TooLarge(err):
 	case e.most > 1:
 		// A batch is refused whole, so this may be about the batch, or about another
 		// user's notification: only what is refused alone is too large.
@@ -104,7 +105,7 @@ func (s *Service) report(work regulation.Work) {
 		s.metrics.failed.Inc()
 		level = s.log.Error
 	case regulation.Initialized, regulation.Running:
-		level("regulation goes on at the next start, or in another process", "regulation", work.ID, "notified", work.Notified, "users", work.Subjects)
+		level("regulation continues at the next start, or in another process", "regulation", work.ID, "notified", work.Notified, "users", work.Subjects)
 		return
 	}
 	level("regulation ended", "regulation", work.ID, "type", string(work.Type), "status", string(work.Status),
@@ -113,7 +114,7 @@ func (s *Service) report(work regulation.Work) {
 
 func (s *Service) complain(id string, err error) {
 	if errors.Is(err, regulation.ErrTakenOver) {
-		s.log.Info("regulation is carried out by another process", "regulation", id)
+		s.log.Info("regulation is being carried out by another process", "regulation", id)
 		return
 	}
 	s.metrics.attempts.Inc()

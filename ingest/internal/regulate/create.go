@@ -21,7 +21,7 @@ const (
 
 // Why a request was not taken in.
 var (
-	errStopped = errors.New("the process does not serve regulations now")
+	errStopped = errors.New("the process is not serving regulations at the moment")
 	errLate    = fmt.Errorf("the brokers have not stored it within %s", createTimeout)
 )
 

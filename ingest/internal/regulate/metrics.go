@@ -19,11 +19,11 @@ func newMetrics(reg prometheus.Registerer, register *regulation.Register) *metri
 	factory := promauto.With(reg)
 	requests := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "anabranch_ingest_regulations_total",
-		Help: "Regulations that this process was asked for and has stored, by type.",
+		Help: "Regulations that this process has accepted and stored, by type.",
 	}, []string{"type"})
 	ended := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "anabranch_ingest_regulations_ended_total",
-		Help: "Regulations with notifications that this process has brought to an end, by status.",
+		Help: "Regulations with notifications that this process has ended, by status.",
 	}, []string{"status"})
 	m := &metrics{
 		requests: make(map[regulation.Type]prometheus.Counter),
@@ -35,7 +35,7 @@ func newMetrics(reg prometheus.Registerer, register *regulation.Register) *metri
 		failed:   ended.WithLabelValues(string(regulation.Failed)),
 		attempts: factory.NewCounter(prometheus.CounterOpts{
 			Name: "anabranch_ingest_regulation_attempts_failed_total",
-			Help: "Attempts to carry a regulation out that came to nothing and are made again.",
+			Help: "Failed attempts to carry out a regulation; each is retried.",
 		}),
 	}
 	for _, t := range regulation.Types() {
@@ -47,7 +47,7 @@ func newMetrics(reg prometheus.Registerer, register *regulation.Register) *metri
 	}, func() float64 { return float64(register.Suppressed.Len()) })
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "anabranch_ingest_regulations_unfinished",
-		Help: "Regulations that are neither finished nor failed, on all processes.",
+		Help: "Regulations that have neither finished nor failed, over all processes.",
 	}, func() float64 { return float64(len(register.Unfinished())) })
 	return m
 }

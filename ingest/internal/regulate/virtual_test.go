@@ -12,8 +12,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/regulation"
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 // abandoned stores a regulation as a process does that dies then.
@@ -68,7 +69,7 @@ func TestOneThatGetsNowhereHoldsNoOtherUp(t *testing.T) {
 		if got := p.awaitEnd(t, suppressed); got.Status != regulation.Finished {
 			t.Errorf("status %+v", got)
 		}
-		time.Sleep(5 * time.Minute)
+		virtual.Sleep(5 * time.Minute)
 		attempts := testutil.ToFloat64(p.metrics.attempts)
 		if attempts < 4 || attempts > 15 {
 			t.Errorf("%v attempts in five minutes", attempts)
@@ -104,7 +105,7 @@ func concerns(request *kmsg.ProduceRequest, topic string) bool {
 // awaitEndIn is awaitEnd for what takes long: in virtual time that costs nothing.
 func (p *process) awaitEndIn(t *testing.T, id string, limit time.Duration) statusBody {
 	t.Helper()
-	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline); virtual.Sleep(100 * time.Millisecond) {
 		if got := p.status(t, id); got.Status.Final() {
 			return got
 		}
@@ -139,7 +140,7 @@ func TestBrokersThatHang(t *testing.T) {
 		}
 		hanging.Store(false)
 		p.outage(nil)
-		time.Sleep(time.Minute) // the follower's client has to find its way back
+		virtual.Sleep(time.Minute) // the follower's client has to find its way back
 		p.regulate(t, regulation.SuppressOnly, "u1")
 		if !p.set.Register.Suppressed.Has([]byte("u1")) {
 			t.Error("not suppressed after the recovery")

@@ -13,4 +13,15 @@
 // What a Put that failed has left in the client's buffer may still be stored
 // later: events are stored at least once, and the messageId tells repetitions
 // apart.
+//
+// # Non-obvious
+//
+//   - A producer that is told to forget a topic (PurgeTopicsFromProducing) numbers its
+//     records from the start again under the same producer id. If the topic was not
+//     recreated, brokers acknowledge them as repetitions and store nothing: a new client
+//     is taken instead (TestAPartitionThatIsUnknownForAMoment,
+//     TestATopicThatIsDeletedIsMadeAnew).
+//   - A request's records of raw-events and dead-letters are acknowledged together before
+//     the answer: were the blocked ones written afterwards, a 200 could lose them
+//     (TestBothTopicsAreWaitedFor).
 package store

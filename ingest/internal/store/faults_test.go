@@ -13,8 +13,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 // swallow makes the broker leave requests of the given key without an answer,
@@ -40,7 +41,7 @@ func wantError(t *testing.T, got, want error) {
 func TestNoAcknowledgementInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := testkit.Virtual(t)
-		s := virtual(t, cluster.Options())
+		s := virtualStage(t, cluster.Options())
 		restore := swallow(cluster.Fake, int16(kmsg.Produce))
 		began := time.Now()
 		wantError(t, s.Put(identities(t, 1)), errDeadline)
@@ -53,7 +54,7 @@ func TestNoAcknowledgementInTime(t *testing.T) {
 		restore()
 		// The client gives the connection up after another ten seconds and sends
 		// the record again, under the same sequence number.
-		time.Sleep(20 * time.Second)
+		virtual.Sleep(20 * time.Second)
 		if err := s.Put(identities(t, 1)); err != nil {
 			t.Errorf("after recovery: %v\n%s", err, s.log)
 		}
@@ -64,7 +65,7 @@ func TestNoAcknowledgementInTime(t *testing.T) {
 func TestBrokerThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := testkit.Virtual(t)
-		s := virtual(t, cluster.Options())
+		s := virtualStage(t, cluster.Options())
 		restore := swallow(cluster.Fake, -1)
 		began := time.Now()
 		wantError(t, s.Put(identities(t, 1)), errNoBrokers)
@@ -80,7 +81,7 @@ func TestBrokerThatHangs(t *testing.T) {
 			t.Errorf("who comes later was answered after %v", took)
 		}
 		restore()
-		time.Sleep(30 * time.Second)
+		virtual.Sleep(30 * time.Second)
 		if err := s.Ready(); err != nil {
 			t.Errorf("after recovery: %v", err)
 		}
@@ -103,7 +104,7 @@ func TestBrokerThatGoesAndComesBack(t *testing.T) {
 			return c
 		}
 		first := broker()
-		s := virtual(t, []kgo.Opt{kgo.SeedBrokers(first.ListenAddrs()...), kgo.Dialer(network.DialContext)})
+		s := virtualStage(t, []kgo.Opt{kgo.SeedBrokers(first.ListenAddrs()...), kgo.Dialer(network.DialContext)})
 		if err := s.Put(identities(t, 1)); err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +124,7 @@ func TestBrokerThatGoesAndComesBack(t *testing.T) {
 		defer second.Close()
 		// It has another raw-events, under another id: the records that are left
 		// in the client come to know it.
-		time.Sleep(30 * time.Second)
+		virtual.Sleep(30 * time.Second)
 		if err := s.Put(identities(t, 1)); err != nil {
 			t.Errorf("after recovery: %v\n%s", err, s.log)
 		}
@@ -140,7 +141,7 @@ func TestATopicThatIsDeletedIsMadeAnew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cluster := testkit.Virtual(t)
-				s := virtual(t, cluster.Options())
+				s := virtualStage(t, cluster.Options())
 				if err := s.Put(mixed(t)); err != nil {
 					t.Fatal(err)
 				}
@@ -148,7 +149,7 @@ func TestATopicThatIsDeletedIsMadeAnew(t *testing.T) {
 				if err := s.Put(mixed(t)); err == nil {
 					t.Error("stored on a topic that is gone")
 				}
-				time.Sleep(time.Minute)
+				virtual.Sleep(time.Minute)
 				if err := s.Put(mixed(t)); err != nil {
 					t.Errorf("after a minute: %v\n%s", err, s.log)
 				}
@@ -163,7 +164,7 @@ func TestATopicThatIsDeletedIsMadeAnew(t *testing.T) {
 func TestAPartitionThatIsUnknownForAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := testkit.Virtual(t, kfake.SeedTopics(6, schemas.TopicRawEvents))
-		s := virtual(t, cluster.Options())
+		s := virtualStage(t, cluster.Options())
 		s.cluster = cluster
 		faults := cluster.Fake.Fault(kfake.Fault{
 			Topic: schemas.TopicRawEvents, Partitions: []int32{0}, Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.UnknownTopicOrPartition, Count: 5,
@@ -175,7 +176,7 @@ func TestAPartitionThatIsUnknownForAMoment(t *testing.T) {
 				if s.Put(NewBatch("website", events(t, call))) == nil {
 					acknowledged++
 				}
-				time.Sleep(20 * time.Millisecond)
+				virtual.Sleep(20 * time.Millisecond)
 			}
 		}
 		if acknowledged != 3*40-1 || faults.Hits() != 5 {

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/anabranch/anabranch/internal/logging"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -23,8 +24,6 @@ const (
 	patientTimeout = 3 * time.Second
 	// ensureTimeout is for the creation of the topics, once.
 	ensureTimeout = 10 * time.Second
-	// sayEvery is how often a lasting outage is logged again.
-	sayEvery = 10 * time.Second
 )
 
 // Watch asks the brokers for signs of life until ctx ends, and creates the topics
@@ -38,8 +37,8 @@ func (s *Store) Watch(ctx context.Context) {
 // prober is a store that is watched.
 type prober struct {
 	*Store
-	ensured bool      // the topics were there
-	said    time.Time // when the outage was logged last
+	ensured bool // the topics were there
+	outage  logging.Sampler[string]
 }
 
 // run probes until ctx ends. The link is up only once the topics are there to be
@@ -95,13 +94,13 @@ func (p *prober) ensure(ctx context.Context) error {
 func (p *prober) say(changed bool, err error) {
 	switch {
 	case changed && err == nil:
-		p.log.Info("brokers answer, calls are taken in")
-		p.said = time.Time{}
-	case err == nil:
-	case changed || time.Since(p.said) >= sayEvery && p.Ready() != nil:
-		p.said = time.Now()
-		p.log.Warn("brokers do not answer, calls are refused with 503 until they do",
-			"brokers", p.client.Client().OptValue(kgo.SeedBrokers), "variable", "KAFKA_BROKERS", "error", err)
+		p.log.Info("brokers answer, calls are accepted")
+		p.outage.Forget()
+	case err != nil && p.Ready() != nil:
+		if _, ok := p.outage.Admit("", time.Now()); ok {
+			p.log.Warn("brokers do not answer, calls are refused with 503 until they do",
+				"brokers", p.client.Client().OptValue(kgo.SeedBrokers), "variable", "KAFKA_BROKERS", "error", err)
+		}
 	}
 }
 

@@ -14,9 +14,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/ingest/internal/decode"
-	"github.com/anabranch/anabranch/internal/kafka"
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/internal/kafka/policy"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 // stage is a store with all that a test looks at.
@@ -37,13 +39,13 @@ func watched(t *testing.T, cluster *testkit.Cluster, change ...func(*Options)) *
 	return s
 }
 
-// virtual is watched for a synctest bubble.
-func virtual(t *testing.T, options []kgo.Opt) *stage {
+// virtualStage is watched for a synctest bubble.
+func virtualStage(t *testing.T, options []kgo.Opt) *stage {
 	t.Helper()
 	s := newStage(t, options)
 	s.watch(t)
 	for s.Ready() != nil {
-		time.Sleep(time.Millisecond)
+		virtual.Sleep(time.Millisecond)
 	}
 	return s
 }
@@ -60,7 +62,7 @@ func newStage(t *testing.T, options []kgo.Opt, change ...func(*Options)) *stage 
 		Logger:  slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Latency: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "latency_seconds", Help: "Of a Put."}),
 		Kafka:   options,
-		Topics:  kafka.NewTopics(admin, kafka.TopicConfig{Partitions: 1, Replication: -1, RawRetention: time.Hour}),
+		Topics:  topics.New(admin, policy.Config{Partitions: 1, Replication: -1, RawRetention: time.Hour}),
 		Timeout: 10 * time.Second, Linger: time.Millisecond, MaxRecords: 20_000, MaxBytes: 32 << 20,
 	}
 	for _, c := range change {

@@ -13,13 +13,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
 )
 
 // Why records were not stored, apart from what the client says.
 var (
 	errNoBrokers = errors.New("the brokers do not answer")
-	errNoRoom    = errors.New("too many records wait for the brokers")
-	errFull      = errors.New("the broker takes no more events for now")
+	errNoRoom    = errors.New("too many records are waiting for the brokers")
+	errFull      = errors.New("the broker accepts no more events for now")
 	errDeadline  = errors.New("the brokers have not acknowledged in time")
 )
 
@@ -28,11 +29,11 @@ type Options struct {
 	Logger  *slog.Logger
 	Latency prometheus.Observer // seconds of each Put that got as far as the client
 	Kafka   []kgo.Opt           // what every client of the process shares
-	Topics  *kafka.Topics       // creates the topics should they be missing
+	Topics  *topics.Admin       // creates the topics should they be missing
 	Full    func() error        // why raw-events may not grow for now; nil: it may at any time
 
 	Timeout    time.Duration // of a Put
-	Linger     time.Duration // how long a record waits for others to travel with it
+	Linger     time.Duration // how long a record waits for others to be sent with it
 	MaxRecords int           // that may wait for the brokers at a time
 	MaxBytes   int           // of them
 }
@@ -42,7 +43,7 @@ type Options struct {
 type Store struct {
 	log     *slog.Logger
 	client  *kafka.Replaceable
-	topics  *kafka.Topics
+	topics  *topics.Admin
 	full    func() error
 	room    room
 	link    *link

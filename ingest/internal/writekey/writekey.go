@@ -11,7 +11,8 @@ import (
 // say: there is none, it is of another scheme, or the user name is empty (an SDK
 // whose key is in the body still sends "Basic Og=="). A header that says Basic
 // and can't be read is a key that no source has, never one that is missing:
-// what the sender meant is unknown, so nothing else may take its place.
+// what the sender meant is unknown, so nothing else may take its place. The colon
+// behind the name may be missing: there are clients that leave it out.
 func Basic(header string) (key string, given bool) {
 	const scheme = "Basic "
 	if len(header) < len(scheme) || !strings.EqualFold(header[:len(scheme)], scheme) {
@@ -22,18 +23,23 @@ func Basic(header string) (key string, given bool) {
 		return "", true
 	}
 	user, _, found := strings.Cut(string(credentials), ":")
-	if !found {
-		return "", true
+	return user, user != "" || !found
+}
+
+// InQuery returns the write key of a request's query, which is where a beacon has
+// to put it; empty when there is none.
+func InQuery(r *http.Request) string {
+	if r.URL.RawQuery == "" {
+		return ""
 	}
-	return user, user != ""
+	return r.URL.Query().Get("writeKey")
 }
 
 // Of returns the write key of a request whose Authorization header has no
-// say: the body's, else the query's, which is where a beacon has to put it
-// (protocol, 3); empty when there is none.
+// say: the body's, else the query's (protocol, 3); empty when there is none.
 func Of(r *http.Request, body string) string {
-	if body != "" || r.URL.RawQuery == "" {
+	if body != "" {
 		return body
 	}
-	return r.URL.Query().Get("writeKey")
+	return InQuery(r)
 }

@@ -22,7 +22,7 @@ func TestBasic(t *testing.T) {
 		{"basic " + encode("k:"), "k", true},
 		{"BASIC   " + encode("k:") + " ", "k", true},
 		{"Basic " + encode("k:a:b"), "k", true},
-		{"Basic " + encode("k"), "", true},
+		{"Basic " + encode("k"), "k", true},
 		{"Basic " + encode(""), "", true},
 		{"Basic ", "", true},
 		{"Basic !!", "", true},

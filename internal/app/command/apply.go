@@ -5,28 +5,34 @@ import (
 	"errors"
 	"flag"
 	"slices"
-	"time"
 
 	"github.com/anabranch/anabranch/internal/app/settings"
-	"github.com/anabranch/anabranch/internal/console"
+	"github.com/anabranch/anabranch/internal/apply"
+	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/schemas"
 )
 
-func applyCommand(ctx context.Context, args []string, streams settings.Streams) error {
-	flags := flag.NewFlagSet("apply", flag.ContinueOnError)
-	file := flags.String("f", "", "the workspace file")
-	dryRun := flags.Bool("dry-run", false, "show the difference and change nothing")
-	if err := parseFlags(flags, args, streams); err != nil {
-		return err
+func applyCommand(stages pipeline.Stages) Command {
+	return Command{
+		Name: "apply", Args: "-f FILE [--dry-run]",
+		Summary: "apply a workspace file",
+		Help:    "Applies a workspace file and prints what changed. A file with mistakes changes\nnothing; all of them are listed, with line and path.",
+		Role:    apply.Role(stages),
+		Flags: func(flags *flag.FlagSet) Run {
+			file := flags.String("f", "", "the workspace file")
+			dryRun := flags.Bool("dry-run", false, "show the difference and change nothing")
+			return func(ctx context.Context, program settings.Program, _ []string) error {
+				if *file == "" {
+					return errors.New("apply: expected -f FILE")
+				}
+				proc, err := program.Open()
+				if err != nil {
+					return err
+				}
+				return Apply(ctx, proc, *file, *dryRun)
+			}
+		},
 	}
-	if *file == "" {
-		return errors.New("apply: expected -f FILE")
-	}
-	proc, err := settings.Open(streams)
-	if err != nil {
-		return err
-	}
-	return Apply(ctx, proc, *file, *dryRun)
 }
 
 // Apply puts a workspace file in force on KAFKA_BROKERS, else on the embedded
@@ -45,26 +51,19 @@ func (c *connection) apply(ctx context.Context, proc settings.Process, file stri
 	// is heard of them.
 	ctx, heard := whileHeard(ctx, commandTimeout)
 	defer heard.stop()
-	applier := console.Applier{
+	applier := apply.Applier{
 		Out: proc.Out, Terminal: proc.Color, Embedded: proc.Config.Embedded(), Kafka: c.opts, Await: c.await,
+		Permit: proc.Config.Stages.Permit(receivers(&proc.Config)...),
 		Ensure: func(ctx context.Context, progress func(done, total int), topics ...string) error {
 			defer heard.again()
+			// Stages create topics too, where brokers allow them to, and need not be allowed
+			// to where somebody has applied a workspace.
+			all := slices.Concat(topics, proc.Config.Stages.Needed(), []string{schemas.TopicRedriven})
 			return c.topics.EnsureInSteps(ctx, func(done, total int) {
 				heard.again()
 				progress(done, total)
-			}, withFixed(topics, proc.Config.Sink.RetryDelays)...)
+			}, all...)
 		},
 	}
 	return heard.explain(ctx, applier.Apply(ctx, file, dryRun))
-}
-
-// withFixed adds all topics of fixed name and those of retries to those that are
-// needed: stages create them too, where brokers allow them to, and need not be allowed
-// to where somebody has applied a workspace.
-func withFixed(topics []string, delays []time.Duration) []string {
-	topics = append(slices.Clone(topics), schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicRedriven, schemas.TopicWorkspace)
-	for _, delay := range delays {
-		topics = append(topics, schemas.RetryTopic(delay))
-	}
-	return topics
 }

@@ -15,10 +15,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/app/settings"
-	"github.com/anabranch/anabranch/internal/kafka"
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/internal/kafka/policy"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 // manyDestinations writes a workspace file with n destinations.
@@ -52,20 +54,20 @@ func TestApplyOfManyDestinations(t *testing.T) {
 			switch _, deliver := schemas.DestinationOf(topics[0].Topic); {
 			case !deliver || well.Load():
 			case created == 200:
-				time.Sleep(time.Minute) // it hangs
+				virtual.Sleep(time.Minute) // it hangs
 			default:
-				time.Sleep(slow)
+				virtual.Sleep(slow)
 				created += len(topics)
 			}
 			return nil, nil, false
 		})
-		proc := settings.Process{Config: settings.Config{Topics: kafka.TopicConfig{Partitions: 1, Replication: -1}}}
+		proc := settings.Process{Config: settings.Config{Topics: policy.Config{Partitions: 1, Replication: -1}}}
 		proc.Config.Kafka.Brokers = cluster.Addrs // one that is not embedded
 		run := func() (string, error) {
 			var out bytes.Buffer
 			proc.Out = &out
 			c := &connection{
-				opts: cluster.Options(), topics: kafka.NewTopics(cluster.Client(t), proc.Config.Topics),
+				opts: cluster.Options(), topics: topics.New(cluster.Client(t), proc.Config.Topics),
 				await: func(context.Context) error { return nil },
 			}
 			err := c.apply(t.Context(), proc, file, false)
@@ -76,7 +78,7 @@ func TestApplyOfManyDestinations(t *testing.T) {
 		if took := time.Since(began); took < 2*slow+commandTimeout {
 			t.Errorf("gave up after %s", took)
 		}
-		for _, want := range []string{"no progress for 10s", "200 of 250 topics are created and nothing else is changed", "run the same command again"} {
+		for _, want := range []string{"no progress for 10s", "200 of 250 topics were created and nothing else was changed", "run the same command again"} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("the broker hangs: %v, want %q in it", err, want)
 			}
@@ -84,7 +86,7 @@ func TestApplyOfManyDestinations(t *testing.T) {
 		if !strings.Contains(out, "created 100 of 250 topics\ncreated 200 of 250 topics\n") {
 			t.Errorf("printed %s", out)
 		}
-		time.Sleep(2 * time.Minute) // until the broker hangs no longer
+		virtual.Sleep(2 * time.Minute) // until the broker hangs no longer
 		well.Store(true)
 		if out, err = run(); err != nil || !strings.Contains(out, "applied") {
 			t.Errorf("the second run: %v, printed %s", err, out)

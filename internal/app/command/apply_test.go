@@ -15,7 +15,7 @@ import (
 // right needs no broker.
 func TestApplyValidatesBeforeItConnects(t *testing.T) {
 	t.Parallel()
-	cfg, err := settings.Load(map[string]string{"KAFKA_BROKERS": "127.0.0.1:1"})
+	cfg, err := settings.Load(map[string]string{"KAFKA_BROKERS": "127.0.0.1:1"}, stages)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,13 @@ func TestApplyValidatesBeforeItConnects(t *testing.T) {
 	if _, err = applied("sources: 5\n", false); err == nil || !strings.Contains(err.Error(), "workspace.yaml:1: sources") {
 		t.Errorf("apply of a broken file: %v, want its line", err)
 	}
-	out, err := applied("sources:\n  - {id: books, name: Books, writeKey: wk_books}\ndestinations: []\n", true)
+	out, err := applied("sources: []\ndestinations:\n  - {id: crm, type: webhooks, name: CRM, sources: [], endpoints: [{url: 'http://u:zq@10.0.0.5/?zq'}, {url: 'http://localhost:9/'}, {url: 'https://1.1.1.1/'}]}\n", true)
+	for _, want := range []string{"WEBHOOK_SINK_ALLOW_NETWORKS=10.0.0.5/32", "WEBHOOK_SINK_ALLOW_NETWORKS=127.0.0.1/32"} {
+		if err != nil || !strings.Contains(out, "warning: destination crm: http://") || !strings.Contains(out, want) || strings.Contains(out, "zq") || strings.Contains(out, "1.1.1.1") {
+			t.Errorf("apply of private addresses: %v, printed %q, want %s and no secret", err, out, want)
+		}
+	}
+	out, err = applied("sources:\n  - {id: books, name: Books, writeKey: wk_books}\ndestinations: []\n", true)
 	if err != nil || !strings.Contains(out, "is valid") || !strings.Contains(out, "not known") {
 		t.Errorf("dry run without a broker: %v, printed %q, want that it only validated", err, out)
 	}

@@ -6,22 +6,24 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/anabranch/anabranch/internal/app/settings"
 )
 
-// typed runs a command as the shell would and returns what it prints.
-func typed(t *testing.T, name string, args ...string) (string, error) {
+// typed runs a line as the shell would and returns what it prints.
+func typed(t *testing.T, line ...string) (string, error) {
 	t.Helper()
-	run, ok := Named(name)
-	if !ok {
-		t.Fatalf("no command is named %q", name)
+	c, rest, err := Find(All(stages), line)
+	if err != nil {
+		return "", err
 	}
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	runErr := run(t.Context(), args, settings.Streams{Out: out, Err: out})
+	runErr := c.Do(t.Context(), settings.Program{Streams: settings.Streams{Out: out, Err: out}, Stages: stages}, rest)
 	text, err := os.ReadFile(out.Name())
 	if err != nil {
 		t.Fatal(err)
@@ -49,8 +51,7 @@ func TestCommandLine(t *testing.T) {
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
-			words := strings.Fields(line)
-			out, err := typed(t, words[0], words[1:]...)
+			out, err := typed(t, strings.Fields(line)...)
 			if !strings.Contains(out, want.out) {
 				t.Errorf("printed %q, want %q in it", out, want.out)
 			}
@@ -64,8 +65,31 @@ func TestCommandLine(t *testing.T) {
 func TestStagesAreNoCommands(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"run", "ingest", "help", ""} {
-		if _, ok := Named(name); ok {
+		if _, _, err := Find(All(stages), []string{name}); err == nil {
 			t.Errorf("%q is a command of this package", name)
 		}
+	}
+}
+
+// TestList: those with one summary share a line, and so do those below one.
+func TestList(t *testing.T) {
+	t.Parallel()
+	got := List([]Command{
+		{Name: "ingest", Summary: "one stage"},
+		{Name: "router", Summary: "one stage"},
+		{Name: "apply", Args: "-f FILE", Summary: "in\ntwo lines"},
+		{Name: "letters", Summary: "look", Below: []Command{{Name: "list"}, {Name: "show"}}},
+		{Name: "version"},
+		{Name: "other"},
+	})
+	want := `  anabranch ingest|router     one stage
+  anabranch apply -f FILE     in
+                              two lines
+  anabranch letters list|show look
+  anabranch version
+  anabranch other
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("list (-want +got):\n%s", diff)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
 )
 
 // commandTimeout is when a command that speaks to a broker gives up. A stage
@@ -18,9 +19,10 @@ const commandTimeout = 10 * time.Second
 // connection is how a command reaches KAFKA_BROKERS, else the embedded broker of a
 // running `anabranch run`. Nothing has been sent when it is made.
 type connection struct {
-	opts   []kgo.Opt
-	topics *kafka.Topics
-	close  func()
+	brokers []string
+	opts    []kgo.Opt
+	topics  *topics.Admin
+	close   func()
 	// await returns when a broker has answered, or with an error that says which
 	// setting names them.
 	await func(context.Context) error
@@ -28,7 +30,10 @@ type connection struct {
 
 // connect makes a connection, which is the caller's to close.
 func connect(proc settings.Process) (*connection, error) {
-	brokers := proc.Config.Brokers()
+	brokers, err := proc.Config.Brokers()
+	if err != nil {
+		return nil, err
+	}
 	opts, err := brokers.Options(proc.Log)
 	if err != nil {
 		return nil, err
@@ -38,12 +43,13 @@ func connect(proc settings.Process) (*connection, error) {
 		return nil, fmt.Errorf("create Kafka client: %w", err)
 	}
 	return &connection{
-		opts:   opts,
-		topics: kafka.NewTopics(cl, proc.Config.Topics),
-		close:  cl.Close,
+		brokers: brokers.Brokers,
+		opts:    opts,
+		topics:  topics.New(cl, proc.Config.Topics),
+		close:   cl.Close,
 		await: func(ctx context.Context) error {
 			if err := kafka.Await(ctx, opts, brokers.Brokers, proc.Log); err != nil {
-				return fmt.Errorf("%w (set KAFKA_BROKERS, or BROKER_ADDR to that of a running `anabranch run`)", err)
+				return fmt.Errorf("%w (set KAFKA_BROKERS, or BROKER_ADDR and DATA_DIR to those of a running `anabranch run`)", err)
 			}
 			return nil
 		},

@@ -1,14 +1,12 @@
 package command
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
-	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/deadletters/redrive"
 	"github.com/anabranch/anabranch/schemas"
@@ -22,8 +20,8 @@ type deadLetterFlags struct {
 	selected deadletters.Selection
 }
 
-func newDeadLetterFlags(name string) *deadLetterFlags {
-	return &deadLetterFlags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), now: time.Now()}
+func newDeadLetterFlags(set *flag.FlagSet) *deadLetterFlags {
+	return &deadLetterFlags{FlagSet: set, now: time.Now()}
 }
 
 // selecting adds the flags that filter.
@@ -60,7 +58,7 @@ func (f *deadLetterFlags) rate() *int {
 // redriven before T: with it a run that was interrupted goes on.
 func (f *deadLetterFlags) again() *time.Time {
 	before := new(time.Time)
-	f.BoolFunc("again", "redrive also what was redriven before; --again=T: only if that was before T", func(text string) (err error) {
+	f.BoolFunc("again", "also redrive what was redriven before; --again=T: only if that was before T", func(text string) (err error) {
 		if text == "true" {
 			*before = f.now.Truncate(time.Millisecond)
 			return nil
@@ -71,36 +69,19 @@ func (f *deadLetterFlags) again() *time.Time {
 	return before
 }
 
-// parse reads flags and ids, in any order. An id that stands there twice counts
-// once.
-func (f *deadLetterFlags) parse(args []string, streams settings.Streams) (deadletters.Selection, error) {
-	for {
-		rest, err := f.flags(args, streams)
-		if err != nil || len(rest) == 0 {
-			return f.selected, errors.Join(err, f.fault(f.selected.Validate()))
-		}
-		id, err := deadletters.ParseID(rest[0])
+// selection is what flags and ids select. An id that stands there twice counts once.
+func (f *deadLetterFlags) selection(ids []string) (deadletters.Selection, error) {
+	for _, text := range ids {
+		id, err := deadletters.ParseID(text)
 		if err != nil {
-			return f.selected, f.fault(err)
+			return f.selected, fmt.Errorf("%s: %w", f.Name(), err)
 		}
 		if !slices.Contains(f.selected.IDs, id) {
 			f.selected.IDs = append(f.selected.IDs, id)
 		}
-		args = rest[1:]
 	}
-}
-
-// flags reads flags up to the first other argument and returns what is left.
-func (f *deadLetterFlags) flags(args []string, streams settings.Streams) ([]string, error) {
-	if err := parse(f.FlagSet, args, streams); err != nil {
-		return nil, err
+	if err := f.selected.Validate(); err != nil {
+		return f.selected, fmt.Errorf("%s: %w", f.Name(), err)
 	}
-	return f.Args(), nil
-}
-
-func (f *deadLetterFlags) fault(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", f.Name(), err)
+	return f.selected, nil
 }

@@ -1,12 +1,12 @@
 package command
 
 import (
+	"flag"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -39,7 +39,7 @@ func TestDeadLettersCommandLine(t *testing.T) {
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
-			out, err := typed(t, "dead-letters", strings.Fields(line)...)
+			out, err := typed(t, strings.Fields("dead-letters "+line)...)
 			if !strings.Contains(out, want.out) {
 				t.Errorf("printed %q, want %q in it", out, want.out)
 			}
@@ -52,28 +52,32 @@ func TestDeadLettersCommandLine(t *testing.T) {
 
 func TestDeadLetterFlags(t *testing.T) {
 	t.Parallel()
-	parse := func(args ...string) (*deadLetterFlags, time.Time) {
+	read := func(args ...string) (*deadLetterFlags, time.Time) {
 		t.Helper()
-		f := newDeadLetterFlags("redrive")
+		f := newDeadLetterFlags(flag.NewFlagSet("redrive", flag.ContinueOnError))
 		f.selecting()
 		again := f.again()
-		if _, err := f.parse(args, settings.Streams{}); err != nil {
+		ids, err := parse(f.FlagSet, args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.selection(ids); err != nil {
 			t.Fatal(err)
 		}
 		return f, *again
 	}
-	f, again := parse("0-1", "--again", "3-17", "0-1")
+	f, again := read("0-1", "--again", "3-17", "0-1")
 	if got := fmt.Sprint(f.selected.IDs); got != "[0-1 3-17]" || again.IsZero() || f.now.Sub(again) > time.Millisecond {
 		t.Errorf("ids %s, again %v", got, again)
 	}
-	f, again = parse("--since", "2h", "--again=2026-01-02T03:04:05.678Z", "--destination=crm", "--reason", "tls")
+	f, again = read("--since", "2h", "--again=2026-01-02T03:04:05.678Z", "--destination=crm", "--reason", "tls")
 	if back := f.now.Sub(f.selected.Since); back.Round(time.Second) != 2*time.Hour || f.selected.Destination != "crm" || f.selected.Reason != schemas.ReasonTLS {
 		t.Errorf("selected %+v", f.selected)
 	}
 	if want := time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC); !again.Equal(want) {
 		t.Errorf("again before %v, want %v", again, want)
 	}
-	if _, again = parse("--since", "2h"); !again.IsZero() {
+	if _, again = read("--since", "2h"); !again.IsZero() {
 		t.Errorf("again before %v without being asked", again)
 	}
 }

@@ -5,41 +5,50 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/doctor"
+	"github.com/anabranch/anabranch/internal/kafka/acl"
+	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/internal/status"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
-	"github.com/anabranch/anabranch/router"
-	"github.com/anabranch/anabranch/schemas"
-	webhooksink "github.com/anabranch/anabranch/webhook-sink"
 )
 
 // doctorTimeout is above what an examination takes when everything hangs that may.
 const doctorTimeout = 20 * time.Second
 
-func doctorCommand(ctx context.Context, args []string, streams settings.Streams) error {
-	flags := flag.NewFlagSet("doctor", flag.ContinueOnError)
-	asJSON := flags.Bool("json", false, "print one JSON object")
-	roles := stageNames()
-	// Who only looks needs the permissions of status.
-	choices := append(stageNames(), "status")
-	flags.Func("stage", "whose permissions are looked at: "+strings.Join(choices, ", ")+" (default all stages)", func(name string) error {
-		if !slices.Contains(choices, name) {
-			return fmt.Errorf("expected one of %s", strings.Join(choices, ", "))
-		}
-		roles = []string{name}
-		return nil
-	})
-	if err := parseFlags(flags, args, streams); err != nil {
-		return err
+func doctorCommand(stages pipeline.Stages) Command {
+	return Command{
+		Name: "doctor", Args: "[--json] [--stage S]",
+		Summary: "what keeps it from working: brokers, permissions, topics, this machine",
+		Help:    "Looks for what keeps the pipeline from working: brokers and the addresses they\nadvertise, versions, permissions, topics, groups, clocks, limits of this machine,\nsettings, the workspace. It changes nothing. The exit code is 1 when there is a\nproblem, and 0 when there are only warnings.",
+		Flags: func(flags *flag.FlagSet) Run {
+			asJSON := flags.Bool("json", false, "print one JSON object")
+			roles := stages.Roles()
+			// Who only looks needs the permissions of status.
+			one := append(stages.Roles(), status.Role(stages))
+			choices := strings.Join(append(stages.Names(), "status"), ", ")
+			flags.Func("stage", "whose permissions to check: "+choices+" (default all stages)", func(name string) error {
+				role, known := acl.Named(one, name)
+				if !known {
+					return errors.New("expected one of " + choices)
+				}
+				roles = []acl.Role{role}
+				return nil
+			})
+			return func(ctx context.Context, program settings.Program, _ []string) error {
+				return showDiagnosis(ctx, program, roles, *asJSON)
+			}
+		},
 	}
-	proc, err := settings.Open(streams)
+}
+
+func showDiagnosis(ctx context.Context, program settings.Program, roles []acl.Role, asJSON bool) error {
+	proc, err := program.Open()
 	if err != nil {
 		return err
 	}
@@ -48,10 +57,10 @@ func doctorCommand(ctx context.Context, args []string, streams settings.Streams)
 		return err
 	}
 	show := doctor.Table
-	if *asJSON {
+	if asJSON {
 		show = doctor.JSON
 	}
-	if err := show(streams.Out, found); err != nil {
+	if err := show(program.Out, found); err != nil {
 		return err
 	}
 	if found.Problems > 0 {
@@ -60,10 +69,7 @@ func doctorCommand(ctx context.Context, args []string, streams settings.Streams)
 	return nil
 }
 
-// stageNames are those of stages, which are roles too.
-func stageNames() []string { return []string{"ingest", "router", "webhook-sink"} }
-
-func examine(ctx context.Context, proc settings.Process, roles []string) (*doctor.Diagnosis, error) {
+func examine(ctx context.Context, proc settings.Process, roles []acl.Role) (*doctor.Diagnosis, error) {
 	c, err := connect(proc)
 	if err != nil {
 		return nil, err
@@ -73,30 +79,20 @@ func examine(ctx context.Context, proc settings.Process, roles []string) (*docto
 	defer cancel()
 	cfg := &proc.Config
 	set := doctor.Settings{
-		Kafka: c.opts, Topics: c.topics, Brokers: cfg.Brokers().Brokers, Variable: "KAFKA_BROKERS",
-		Stages: []doctor.Stage{{Name: "router", Group: router.Group, Copy: router.Bookmark}, {Name: "webhook-sink", Group: webhooksink.Group}},
-		Roles:  roles, Retries: retryTopics(cfg.Sink.RetryDelays),
+		Kafka: c.opts, Topics: c.topics, Brokers: c.brokers, Variable: "KAFKA_BROKERS",
+		Stages: cfg.Stages, Roles: roles,
 		Workspace: func(ctx context.Context) (*workspace.Snapshot, bool, error) {
 			state, readErr := wstopic.Read(ctx, c.opts)
 			return state.Snapshot, state.Applied, readErr
 		},
-		Permit:      cfg.Sink.Permit(receivers(cfg)...),
-		Unknown:     settings.Unknown(proc.Environment),
-		Connections: cfg.Ingest.MaxConnections, Attempts: cfg.Sink.MaxInFlightTotal,
+		Peers:   receivers(cfg),
+		Unknown: cfg.Unknown(proc.Environment),
 	}
 	if cfg.Embedded() {
-		set.Variable = "BROKER_ADDR (`anabranch run` has the broker), or set KAFKA_BROKERS"
+		set.Variable = "BROKER_ADDR and DATA_DIR (`anabranch run` has the broker), or set KAFKA_BROKERS"
 		set.Data, set.DataBytes = cfg.DataDir, logBytes(cfg)
 	}
 	return doctor.Examine(ctx, set), nil
-}
-
-func retryTopics(delays []time.Duration) []string {
-	topics := make([]string, len(delays))
-	for i, delay := range delays {
-		topics[i] = schemas.RetryTopic(delay)
-	}
-	return topics
 }
 
 // logBytes is about how large the embedded broker's log gets while receivers take

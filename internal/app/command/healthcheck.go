@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -25,20 +26,22 @@ const (
 
 // healthcheckCommand is for container engines: an image without a shell has
 // nothing else in it that could ask a process how it is.
-func healthcheckCommand(ctx context.Context, args []string, streams settings.Streams) error {
-	flags := flag.NewFlagSet("healthcheck", flag.ContinueOnError)
-	url := flags.String("url", "", "the page to ask for; empty: /readyz on ADMIN_ADDR")
-	if err := parseFlags(flags, args, streams); err != nil {
-		return err
+func healthcheckCommand() Command {
+	return Command{
+		Name: "healthcheck", Args: "[--url URL]",
+		Summary: "whether a running process is ready, for container engines",
+		Help:    "Asks a running process whether it is ready, for container engines: the exit code is 0\nif it is.",
+		Flags: func(flags *flag.FlagSet) Run {
+			url := flags.String("url", "", "the page to ask for; empty: /readyz on ADMIN_ADDR")
+			return func(ctx context.Context, program settings.Program, _ []string) error {
+				proc, err := program.Open()
+				if err != nil {
+					return err
+				}
+				return healthcheck(ctx, cmp.Or(*url, "http://"+reachable(proc.Config.AdminAddr)+"/readyz"))
+			}
+		},
 	}
-	proc, err := settings.Open(streams)
-	if err != nil {
-		return err
-	}
-	if *url == "" {
-		*url = "http://" + reachable(proc.Config.AdminAddr) + "/readyz"
-	}
-	return healthcheck(ctx, *url)
 }
 
 // healthcheck returns nil when url answers 200, else an error with what it says,

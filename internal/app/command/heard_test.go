@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 // TestWhileHeard: what is heard of now and then may take for ever, and ends soon when
@@ -16,7 +18,7 @@ func TestWhileHeard(t *testing.T) {
 		ctx, heard := whileHeard(t.Context(), 10*time.Second)
 		defer heard.stop()
 		for range 60 {
-			time.Sleep(9 * time.Second)
+			virtual.Sleep(9 * time.Second)
 			heard.again()
 		}
 		if ctx.Err() != nil {

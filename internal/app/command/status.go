@@ -8,10 +8,9 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/internal/app/settings"
+	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/status"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
-	"github.com/anabranch/anabranch/router"
-	webhooksink "github.com/anabranch/anabranch/webhook-sink"
 )
 
 const (
@@ -19,28 +18,38 @@ const (
 	maxSince   = 30 * 24 * time.Hour // dead letters are kept no longer
 )
 
-func statusCommand(ctx context.Context, args []string, streams settings.Streams) error {
-	flags := flag.NewFlagSet("status", flag.ContinueOnError)
-	asJSON := flags.Bool("json", false, "print one JSON object")
-	since := flags.Duration("since", usualSince, "how far back dead letters are counted, at most 720h")
-	if err := parseFlags(flags, args, streams); err != nil {
-		return err
+func statusCommand(stages pipeline.Stages) Command {
+	return Command{
+		Name: "status", Args: "[--json] [--since T]",
+		Summary: "what runs, what waits, what fails, and what to do about it",
+		Help:    "Shows what runs, what waits for each destination and since when, what fails, what was\ngiven up, and what to do about it. It only asks the brokers and changes nothing. The\nexit code is 0 whatever is waiting, and 1 when no broker answers within 10s.",
+		Role:    status.Role(stages),
+		Flags: func(flags *flag.FlagSet) Run {
+			asJSON := flags.Bool("json", false, "print one JSON object")
+			since := flags.Duration("since", usualSince, "how far back dead letters are counted, at most 720h")
+			return func(ctx context.Context, program settings.Program, _ []string) error {
+				return showStatus(ctx, program, *since, *asJSON)
+			}
+		},
 	}
-	if *since <= 0 || *since > maxSince {
-		return fmt.Errorf("status: --since=%s: expected a duration of at most 720h", *since)
+}
+
+func showStatus(ctx context.Context, program settings.Program, since time.Duration, asJSON bool) error {
+	if since <= 0 || since > maxSince {
+		return fmt.Errorf("status: --since=%s: expected a duration of at most 720h", since)
 	}
-	proc, err := settings.Open(streams)
+	proc, err := program.Open()
 	if err != nil {
 		return err
 	}
-	report, err := inTime(ctx, func(ctx context.Context) (*status.Report, error) { return gatherStatus(ctx, proc, *since) })
+	report, err := inTime(ctx, func(ctx context.Context) (*status.Report, error) { return gatherStatus(ctx, proc, since) })
 	if err != nil {
 		return err
 	}
-	if *asJSON {
-		return status.JSON(streams.Out, report)
+	if asJSON {
+		return status.JSON(program.Out, report)
 	}
-	return status.Table(streams.Out, report)
+	return status.Table(program.Out, report)
 }
 
 func gatherStatus(ctx context.Context, proc settings.Process, since time.Duration) (*status.Report, error) {
@@ -57,12 +66,11 @@ func gatherStatus(ctx context.Context, proc settings.Process, since time.Duratio
 		return nil, err
 	}
 	report, err := status.Gather(ctx, status.Settings{
-		Kafka: c.opts, Topics: c.topics, Brokers: proc.Config.Brokers().Brokers, Workspace: state.Snapshot,
-		Router: router.Group, Sink: webhooksink.Group, Finished: webhooksink.Finished, Busy: webhooksink.BusyKeys,
-		DeadSince: since, Window: proc.Config.Sink.RetryWindow,
+		Kafka: c.opts, Topics: c.topics, Brokers: c.brokers, Workspace: state.Snapshot,
+		Stages: proc.Config.Stages, DeadSince: since,
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil, fmt.Errorf("status: brokers answer, but too slowly for %s: `anabranch doctor` looks at them one by one: %w", commandTimeout, err)
+		return nil, fmt.Errorf("status: brokers answer, but too slowly for %s: `anabranch doctor` checks them one by one: %w", commandTimeout, err)
 	}
 	return report, err
 }

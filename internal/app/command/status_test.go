@@ -9,14 +9,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/anabranch/anabranch/ingest"
 	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/doctor"
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/router"
+	"github.com/anabranch/anabranch/test/testkit"
+	webhooksink "github.com/anabranch/anabranch/webhook-sink"
 )
+
+// stages are those of the product.
+var stages = pipeline.List{ingest.Stage, router.Stage, webhooksink.Stage}
 
 func process(t *testing.T, env map[string]string) settings.Process {
 	t.Helper()
-	cfg, err := settings.Load(env)
+	cfg, err := settings.Load(env, stages)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +56,7 @@ func TestStatusAndDoctorOfACluster(t *testing.T) {
 	if len(report.Destinations) != 1 || report.Destinations[0].ID != "crm" || report.Stages[0].Group != "anabranch-router" {
 		t.Errorf("report %+v", report)
 	}
-	found, err := examine(t.Context(), proc, stageNames())
+	found, err := examine(t.Context(), proc, stages.Make().Roles())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +68,7 @@ func TestStatusAndDoctorOfACluster(t *testing.T) {
 		doctor.CheckBrokers:     "ok ",
 		doctor.CheckPermissions: "ok ",
 		doctor.CheckSettings:    "warning INGEST_ADR",
-		doctor.CheckTopics:      "ok  10 topics are there", // apply has created them
+		doctor.CheckTopics:      "ok  10 topics exist", // apply has created them
 		doctor.CheckWorkspace:   "the hosts of 1 endpoints resolve",
 		doctor.CheckGroups:      "no webhook-sink runs",
 	} {
@@ -88,7 +95,7 @@ func TestStatusWithoutBrokers(t *testing.T) {
 func TestDoctorFindsThatNoBrokerRuns(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	found, err := examine(t.Context(), process(t, map[string]string{"BROKER_ADDR": "127.0.0.1:1", "DATA_DIR": dir}), stageNames())
+	found, err := examine(t.Context(), process(t, map[string]string{"BROKER_ADDR": "127.0.0.1:1", "DATA_DIR": dir}), stages.Make().Roles())
 	if err != nil || found.Problems == 0 { // the machine may have more
 		t.Fatalf("found %+v, error %v", found, err)
 	}
@@ -141,15 +148,27 @@ func TestHowLargeTheLogGets(t *testing.T) {
 // Each command says what it is for, in its own words.
 func TestEveryCommandHasHelp(t *testing.T) {
 	t.Parallel()
-	for name := range abouts() {
-		words := strings.Fields(name)
-		out, err := typed(t, words[0], append(words[1:], "-h")...)
-		if err != nil || !strings.HasPrefix(out, "Usage: anabranch "+name+" ") || !strings.Contains(out, "\nFlags:\n  --") {
-			t.Errorf("%s -h: %v, printed\n%s", name, err, out)
+	var all []Command
+	for _, c := range All(stages) {
+		all = append(all, c)
+		for _, b := range c.Below {
+			b.Name = c.Name + " " + b.Name
+			all = append(all, b)
+		}
+	}
+	for i := range all {
+		c := &all[i]
+		out, err := typed(t, strings.Fields(c.Name+" -h")...)
+		usage := "Usage: anabranch " + c.Name + " "
+		if len(c.Below) > 0 {
+			usage = "Usage of " + c.Name + ":\n\n  anabranch " + c.Name + " "
+		}
+		if err != nil || !strings.HasPrefix(out, usage) || len(c.Below) == 0 && !strings.Contains(out, "\nFlags:\n  --") {
+			t.Errorf("%s -h: %v, printed\n%s", c.Name, err, out)
 		}
 		for line := range strings.Lines(out) {
 			if len(line) > 130 {
-				t.Errorf("%s -h: a line of %d characters: %s", name, len(line), line)
+				t.Errorf("%s -h: a line of %d characters: %s", c.Name, len(line), line)
 			}
 		}
 	}

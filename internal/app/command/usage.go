@@ -1,69 +1,48 @@
 package command
 
 import (
-	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
-
-	"github.com/anabranch/anabranch/internal/app/settings"
 )
 
-// about is what a person reads before the flags of a command.
-type about struct{ synopsis, text string }
+// AnySettings says where settings are listed.
+const AnySettings = "Settings are environment variables: see `anabranch help config`."
 
-// abouts knows the commands by the names of their flag sets.
-func abouts() map[string]about {
-	const idsAndFilters = "ID... | --destination D | --reason R | --since T | --all"
-	return map[string]about{
-		"apply": {
-			"apply -f FILE [--dry-run]",
-			"Puts a workspace file in force and prints what changed. A file with mistakes changes\nnothing; all of them are listed, with line and path.",
-		},
-		"receive": {
-			"receive [--addr A] [--secret S]",
-			"Runs a webhook receiver that checks the signature of each delivery and prints it.",
-		},
-		"status": {
-			"status [--json] [--since T]",
-			"Shows what runs, what waits for each destination and since when, what fails, what was\ngiven up, and what to do about it. It asks the brokers alone and changes nothing. The\nexit code is 0 whatever waits, and 1 when no broker answers within 10s.",
-		},
-		"doctor": {
-			"doctor [--json] [--stage S]",
-			"Looks for what keeps the pipeline from working: brokers and the addresses they\nadvertise, versions, permissions, topics, groups, clocks, limits of this machine,\nsettings, the workspace. It changes nothing. The exit code is 1 when there is a\nproblem, and 0 when there are warnings alone.",
-		},
-		"healthcheck": {
-			"healthcheck [--url URL]",
-			"Asks a running process whether it is ready, for container engines: the exit code is 0\nif it is.",
-		},
-		"dead-letters list": {
-			"dead-letters list [--json] [--destination D] [--reason R] [--since T]",
-			"Shows what could not be delivered, and how much by destination and reason.",
-		},
-		"dead-letters show": {
-			"dead-letters show [--json] ID",
-			"Shows all that is known of one dead letter, and its event.",
-		},
-		"dead-letters redrive": {
-			"dead-letters redrive " + idsAndFilters + "\n                                 [--rate N] [--dry-run] [--again]",
-			"Sends dead letters again, as fresh events with their messageId. What it has sent it\ndoes not send again: one that was interrupted is simply started anew.",
-		},
-	}
-}
-
-// usage is the help of a command: what it does, and its flags.
-func usage(flags *flag.FlagSet) string {
+// Usage is the help of a command: what it does, and its flags.
+func (c *Command) Usage() string {
 	var b strings.Builder
-	a := abouts()[flags.Name()]
-	fmt.Fprintf(&b, "Usage: anabranch %s\n\n%s\n", a.synopsis, a.text)
+	if len(c.Below) > 0 {
+		fmt.Fprintf(&b, "Usage of %s:\n\n", c.Name)
+		for i := range c.Below {
+			fmt.Fprintf(&b, "  anabranch %s %s\n", c.Name, c.Below[i].synopsis(len("  anabranch "+c.Name+" ")))
+		}
+		return b.String() + "\n" + c.Help + "\n"
+	}
+	fmt.Fprintf(&b, "Usage: anabranch %s\n", c.synopsis(len("Usage: anabranch ")))
+	if c.Help == "" { // the summary says all
+		return b.String()
+	}
+	b.WriteString("\n" + c.Help + "\n")
+	flags, _ := c.declare()
 	title := "\nFlags:\n"
 	flags.VisitAll(func(f *flag.Flag) {
 		b.WriteString(title)
 		title = ""
 		fmt.Fprintf(&b, "  --%-12s %s%s\n", f.Name, f.Usage, usual(f))
 	})
-	b.WriteString("\nSettings are environment variables: see `anabranch help config`.\n")
-	return b.String()
+	b.WriteString("\n")
+	if c.Settings != "" {
+		return b.String() + c.Settings + "\n"
+	}
+	return b.String() + AnySettings + "\n"
+}
+
+// synopsis is the name and the arguments, which begin at a column.
+func (c *Command) synopsis(column int) string {
+	column += len(c.Name) + 1
+	return strings.TrimSpace(c.Name + " " + strings.ReplaceAll(c.Args, "\n", "\n"+strings.Repeat(" ", column)))
 }
 
 // usual names the default of a flag that has one worth a word.
@@ -74,17 +53,29 @@ func usual(f *flag.Flag) string {
 	return " (default " + f.DefValue + ")"
 }
 
-// parse reads flags. Asked for help it prints that and returns flag.ErrHelp; other
-// errors are a line each.
-func parse(flags *flag.FlagSet, args []string, streams settings.Streams) error {
-	flags.SetOutput(new(strings.Builder))
-	flags.Usage = func() {}
-	err := flags.Parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return errors.Join(err, streams.Print(usage(flags)))
-	case err != nil:
-		return fmt.Errorf("%s: %w: see `anabranch %s -h`", flags.Name(), err, flags.Name())
+// List lists commands, each with its arguments and its summary.
+func List(all []Command) string {
+	var lines [][2]string
+	for i := range all {
+		c := &all[i]
+		if last := len(lines) - 1; last >= 0 && c.Summary != "" && lines[last][1] == c.Summary {
+			lines[last][0] += "|" + c.Name
+			continue
+		}
+		args := c.Args
+		if len(c.Below) > 0 {
+			args = strings.Join(c.below(), "|")
+		}
+		lines = append(lines, [2]string{strings.TrimSpace("anabranch " + c.Name + " " + args), c.Summary})
 	}
-	return nil
+	width := 0
+	for _, line := range lines {
+		width = max(width, len(line[0]))
+	}
+	text := make([]string, len(lines))
+	for i, line := range lines {
+		summary := strings.ReplaceAll(line[1], "\n", "\n"+strings.Repeat(" ", width+3))
+		text[i] = strings.TrimRight(fmt.Sprintf("  %-*s %s", width, line[0], summary), " ")
+	}
+	return strings.Join(slices.Clip(text), "\n") + "\n"
 }

@@ -3,52 +3,60 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"net"
 	"os"
 	"strconv"
 
-	"github.com/anabranch/anabranch/ingest"
+	"github.com/anabranch/anabranch/internal/broker"
+	"github.com/anabranch/anabranch/internal/broker/datadir"
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/policy"
+	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/telemetry/trace"
-	"github.com/anabranch/anabranch/router"
 	"github.com/anabranch/anabranch/schemas"
-	webhooksink "github.com/anabranch/anabranch/webhook-sink"
 )
 
 // Config is every setting of the process. Each stage owns the settings that
 // concern it alone; `anabranch help config` prints them all.
 type Config struct {
 	Kafka  kafka.Config
-	Topics kafka.TopicConfig
+	Topics policy.Config
 
-	DataDir       string `env:"DATA_DIR" envDefault:"./anabranch-data" desc:"directory of the embedded broker's log"`
-	BrokerAddr    string `env:"BROKER_ADDR" envDefault:"127.0.0.1:9092" desc:"listen address of the embedded broker; any Kafka tool may connect"`
-	MaxUnrouted   int    `env:"BROKER_MAX_UNROUTED_BYTES" envDefault:"1073741824" desc:"bytes of raw-events on the embedded broker that may wait for the router, which are never deleted; at more, calls are answered 503 until it has caught up"`
-	InstanceID    string `env:"INSTANCE_ID" desc:"name of this process among those that run the same stage, the same after a restart; empty: the host name"`
-	Returns       string `env:"INSTANCE_RETURNS" desc:"true: an orderly stop keeps this process's partitions for its return within 8s, so that a restart disturbs nobody; false: the others take them over at once; empty: true where INSTANCE_ID is set"`
-	WorkspaceFile string `env:"WORKSPACE_FILE" desc:"run: YAML file applied at start and whenever it changes; empty: the example workspace, unless another was applied"`
-	AdminAddr     string `env:"ADMIN_ADDR" envDefault:"127.0.0.1:8081" desc:"listen address of /metrics, /healthz, /readyz, /debug/pprof/ and, with ingest, /regulations"`
-	ReceiverAddr  string `env:"RECEIVER_ADDR" envDefault:"127.0.0.1:8082" desc:"run: listen address of the built-in receiver of the example workspace"`
-	LogLevel      string `env:"LOG_LEVEL" envDefault:"info" desc:"debug, info, warn or error"`
-	LogFormat     string `env:"LOG_FORMAT" desc:"text or json; empty: text on a terminal, JSON otherwise"`
+	DataDir        string         `env:"DATA_DIR" envDefault:"./anabranch-data" desc:"directory of the embedded broker's log and password; only its user can access it"`
+	BrokerAddr     string         `env:"BROKER_ADDR" envDefault:"127.0.0.1:9092" desc:"listen address of the embedded broker; any Kafka tool may connect as anabranch, by SCRAM-SHA-256, with the password in DATA_DIR/broker-password"`
+	MaxUnrouted    int            `env:"BROKER_MAX_UNROUTED_BYTES" envDefault:"1073741824" desc:"bytes of raw-events that may wait for the router on the embedded broker, which never deletes them; beyond that, calls are answered 503 until it has caught up"`
+	InstanceID     string         `env:"INSTANCE_ID" desc:"name of this process, unique among those of its stage and the same after a restart; empty: the host name"`
+	Returns        string         `env:"INSTANCE_RETURNS" desc:"true: after an orderly stop, this process's partitions are kept for its return within 8s, so that a restart disturbs no other process; false: the others take them over at once; empty: true where INSTANCE_ID is set"`
+	WorkspaceFile  string         `env:"WORKSPACE_FILE" desc:"run: YAML file applied at start and whenever it changes; empty: the example workspace, unless another was applied"`
+	AdminAddr      string         `env:"ADMIN_ADDR" envDefault:"127.0.0.1:8081" desc:"listen address of the admin pages, which / lists: /metrics, /healthz, /readyz, /debug/pprof/ and, with ingest, /regulations"`
+	ReceiverAddr   string         `env:"RECEIVER_ADDR" envDefault:"127.0.0.1:8082" desc:"run: listen address of the built-in receiver of the example workspace"`
+	ReceiverSecret schemas.Secret `env:"RECEIVER_SECRET" desc:"receive: shared secret that deliveries are signed with, unless --secret says it; empty: they are not signed"`
+	LogLevel       string         `env:"LOG_LEVEL" envDefault:"info" desc:"debug, info, warn or error"`
+	LogFormat      string         `env:"LOG_FORMAT" desc:"text or json; empty: text on a terminal, JSON otherwise"`
 
-	MetricsDestinations int `env:"METRICS_MAX_DESTINATIONS" envDefault:"500" desc:"destinations that have series of their own in /metrics; the others are summed up under destination=\"_other\""`
+	MetricsDestinations int `env:"METRICS_MAX_DESTINATIONS" envDefault:"500" desc:"destinations that have series of their own in /metrics; the others are added up under destination=\"_other\""`
 
-	AdminToken schemas.Secret `env:"ADMIN_TOKEN" desc:"bearer token for /regulations; empty: only a program on the same machine may use it"`
+	AdminToken schemas.Secret `env:"ADMIN_TOKEN" desc:"bearer token for /regulations; empty: with the embedded broker the one in DATA_DIR/admin-token, else nobody may use it"`
+	AdminPprof bool           `env:"ADMIN_PPROF" envDefault:"true" desc:"whether the admin address has /debug/pprof/"`
 
-	Ingest ingest.Config
-	Router router.Config
-	Sink   webhooksink.Config
-	Trace  trace.Config
+	// Stages are all stages, each with its own settings read.
+	Stages pipeline.Stages `env:"-"`
+
+	Trace trace.Config
 }
 
-// Load reads the settings from an environment. The error lists every
-// setting that cannot work, each with the variable, the value and what was
-// expected.
-func Load(environment map[string]string) (Config, error) {
-	cfg, err := parse(environment)
+// Load reads the settings of the process and of the stages of a list from an
+// environment. The error lists every setting that cannot work, each with the
+// variable, the value and what was expected.
+func Load(environment map[string]string, list pipeline.List) (Config, error) {
+	cfg := Config{Stages: list.Make()}
+	environment, err := cfg.readSecretFiles(environment)
 	if err != nil {
+		return cfg, err
+	}
+	if err = cfg.parse(environment); err != nil {
 		return cfg, err
 	}
 	named := cfg.InstanceID != ""
@@ -68,16 +76,37 @@ func Load(environment map[string]string) (Config, error) {
 // or that of a running `anabranch run`.
 func (c *Config) Embedded() bool { return len(c.Kafka.Brokers) == 0 }
 
-// Brokers is where to find the broker, embedded or not.
-func (c *Config) Brokers() kafka.Config {
-	k := c.Kafka
-	if c.Embedded() {
-		k = kafka.Config{Brokers: []string{c.BrokerAddr}}
+// Brokers is where to find the broker, embedded or not. The password of the
+// embedded one is in a file, which is its user's alone; where there is no file no
+// broker was ever started with this DATA_DIR, or not yet.
+func (c *Config) Brokers() (kafka.Config, error) {
+	if !c.Embedded() {
+		return c.Kafka, nil
 	}
-	return k
+	password, err := datadir.Read(c.DataDir, datadir.BrokerPassword)
+	if errors.Is(err, fs.ErrNotExist) {
+		return kafka.Config{Brokers: []string{c.BrokerAddr}}, nil
+	}
+	if err != nil {
+		return kafka.Config{}, fmt.Errorf("%w; expected the DATA_DIR of `anabranch run` and the user that it runs as", err)
+	}
+	return embedded(c.BrokerAddr, password), nil
+}
+
+// EmbeddedBroker is how to reach an embedded broker that is open.
+func EmbeddedBroker(b *broker.Broker) kafka.Config { return embedded(b.Addr(), b.Password()) }
+
+func embedded(addr string, password schemas.Secret) kafka.Config {
+	return kafka.Config{
+		Brokers: []string{addr}, SASLMechanism: broker.Mechanism, Username: broker.User, Password: password,
+	}
 }
 
 func (c *Config) validate() error {
+	stages := make([]error, len(c.Stages))
+	for i, s := range c.Stages {
+		stages[i] = s.Config.Validate()
+	}
 	return errors.Join(
 		c.Kafka.Validate(),
 		c.Topics.Validate(),
@@ -88,9 +117,7 @@ func (c *Config) validate() error {
 		address("BROKER_ADDR", c.BrokerAddr),
 		within("BROKER_MAX_UNROUTED_BYTES", c.MaxUnrouted, leastUnrouted, math.MaxInt),
 		within("METRICS_MAX_DESTINATIONS", c.MetricsDestinations, 1, 100_000),
-		c.Ingest.Validate(),
-		c.Router.Validate(),
-		c.Sink.Validate(),
+		errors.Join(stages...),
 		c.Trace.Validate(),
 	)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/caarlos0/env/v11"
 	"golang.org/x/term"
 
+	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/telemetry"
 )
 
@@ -22,6 +23,13 @@ func (s Streams) Print(text string) error {
 		return fmt.Errorf("write to standard output: %w", err)
 	}
 	return nil
+}
+
+// Program is what the process was started as.
+type Program struct {
+	Streams
+
+	Stages pipeline.List
 }
 
 // Process is what a process that runs something has around it.
@@ -39,17 +47,17 @@ type Process struct {
 }
 
 // Open reads the settings from the environment and makes the log.
-func Open(streams Streams) (Process, error) {
+func (p Program) Open() (Process, error) {
 	environment := env.ToMap(os.Environ())
-	cfg, err := Load(environment)
+	cfg, err := Load(environment, p.Stages)
 	if err != nil {
 		return Process{}, err
 	}
-	log, err := telemetry.NewLogger(streams.Err, cfg.LogLevel, cfg.LogFormat, Terminal(streams.Err))
+	log, err := telemetry.NewLogger(p.Err, cfg.LogLevel, cfg.LogFormat, Terminal(p.Err))
 	if err != nil {
 		return Process{}, err
 	}
-	return Process{Config: cfg, Log: log, Out: streams.Out, Color: Terminal(streams.Out), Environment: environment}, nil
+	return Process{Config: cfg, Log: log, Out: p.Out, Color: Terminal(p.Out), Environment: environment}, nil
 }
 
 // Terminal reports whether a person sees what is written to f.

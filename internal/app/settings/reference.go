@@ -4,13 +4,17 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+
+	"github.com/anabranch/anabranch/internal/pipeline"
 )
 
-// WriteReference prints every setting with its default and what it is for.
-func WriteReference(w io.Writer) error {
+// WriteReference prints every setting with its default and what it is for, those of
+// the stages of a list among them.
+func WriteReference(w io.Writer, list pipeline.List) error {
+	cfg := Config{Stages: list.Make()}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "VARIABLE\tDEFAULT\tWHAT IT IS FOR")
-	for _, v := range variables() {
+	for _, v := range cfg.variables() {
 		def := v.def
 		if def == "" {
 			def = "(empty)"

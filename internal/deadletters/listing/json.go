@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/internal/deadletters"
+	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -60,7 +61,7 @@ func JSON(ctx context.Context, log *deadletters.Log, selected deadletters.Select
 		return err
 	}
 	out := bufio.NewWriter(w)
-	lines := json.NewEncoder(out)
+	lines := json.NewEncoder(terminal.Printable(out))
 	lines.SetEscapeHTML(false)
 	if err := view.Each(ctx, func(l *deadletters.Letter) error { return lines.Encode(newLine(l)) }); err != nil {
 		return err

@@ -16,8 +16,8 @@ import (
 	"github.com/anabranch/anabranch/internal/deadletters/internal/dltest"
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/terminal"
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 func newYard(t *testing.T) *dltest.Yard {
@@ -180,12 +180,12 @@ func TestShowByReference(t *testing.T) {
 	if err := Show(t.Context(), y.Log, there, &out); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, out.String(), "left out for its size; it stood at deliver.crm[", "\"event\": \"Signed Up\"")
+	expect(t, out.String(), "left out because of its size; the original record is at deliver.crm[", "\"event\": \"Signed Up\"")
 	out.Reset()
 	if err := Show(t.Context(), y.Log, gone, &out); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, out.String(), "no event: its value was left out and is gone")
+	expect(t, out.String(), "no event: its value was left out, and the original record is gone")
 	if err := Event(t.Context(), y.Log, gone, &out); err == nil || !strings.Contains(err.Error(), "is gone") {
 		t.Errorf("the event that is gone: %v", err)
 	}

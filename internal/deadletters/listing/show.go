@@ -85,7 +85,7 @@ func facts(l *deadletters.Letter, w io.Writer) error {
 
 func size(l *deadletters.Letter) string {
 	if l.Headers.Reference {
-		return "left out for its size; it stood at " + l.Headers.From.String()
+		return "left out because of its size; the original record is at " + l.Headers.From.String()
 	}
 	return strconv.Itoa(len(l.Record.Value)) + " bytes"
 }

@@ -23,4 +23,13 @@
 //	producer         one batch, one transaction
 //	run              all of it in its order
 //	report           what people read
+//
+// # Non-obvious
+//
+//   - The marks of redriven letters are read after the producer id was asked for: before
+//     that a predecessor's commit may still be under way (TestAPredecessorIsFenced in
+//     package txn).
+//   - The client notes the context in a record that it is given, so what a halved batch
+//     writes again is copies: the old, cancelled context would fail them
+//     (TestLargeEvents).
 package redrive

@@ -11,8 +11,8 @@ import (
 
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/deadletters/internal/dltest"
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // plant is a cluster with the dead letters of crm.

@@ -4,21 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/txn"
 	"github.com/anabranch/anabranch/schemas"
 )
 
 const (
-	// transactionalID is the same for every run on a cluster.
-	transactionalID = "anabranch-redrive"
+	// TransactionalID is the same for every run on a cluster.
+	TransactionalID = schemas.OwnPrefix + "redrive"
 
 	// abandonAfter is how long a run that died keeps the sink from reading what
 	// others write to the same topics, unless the next run ends that before.
@@ -33,34 +31,21 @@ const (
 
 // Errors of a batch.
 var (
-	errFenced  = fmt.Errorf("another redrive was started and has taken over, or this one stood still for %s", abandonAfter)
-	errUnknown = errors.New("whether the last batch was sent is not known; the next run finds out")
+	errFenced  = fmt.Errorf("another redrive was started and has taken over, or this one stalled for %s", abandonAfter)
+	errUnknown = errors.New("it is not known whether the last batch was sent; the next run finds out")
 )
 
 // producer writes batches.
-type producer struct{ cl *kgo.Client }
+type producer struct{ *txn.Writer }
 
 // open returns a producer once the transaction of a run that died is ended and a
 // run that lives is fenced: marks that are read from then on are final.
 func open(ctx context.Context, opts []kgo.Opt) (*producer, error) {
-	cl, err := kgo.NewClient(slices.Concat(opts, []kgo.Opt{
-		kgo.TransactionalID(transactionalID),
-		kgo.TransactionTimeout(abandonAfter),
-		kgo.ProducerLinger(0),
-	})...)
-	if err != nil {
-		return nil, fmt.Errorf("create the client of the redrive: %w", err)
-	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	if _, _, err := cl.ProducerID(ctx); err != nil {
-		cl.Close()
-		return nil, fmt.Errorf("initialise transactional id %q: %w", transactionalID, err)
-	}
-	return &producer{cl}, nil
+	w, err := txn.Open(ctx, TransactionalID, abandonAfter, opts...)
+	return &producer{w}, err
 }
-
-func (p *producer) close() { p.cl.Close() }
 
 // parcel is a dead letter with what is written for it.
 type parcel struct {
@@ -96,14 +81,18 @@ func (p *producer) write(ctx context.Context, parcels []parcel, settled func(par
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	tooBig, err := p.transact(context.WithoutCancel(ctx), parcels)
+	err := p.transact(context.WithoutCancel(ctx), parcels)
 	switch {
-	case err != nil:
+	case kafka.Fenced(err):
+		return fmt.Errorf("%w: %w", errFenced, err)
+	case errors.Is(err, txn.ErrUnknown):
+		return fmt.Errorf("%w: %w", errUnknown, err)
+	case !kafka.TooLarge(err) && err != nil:
 		return err
-	case tooBig && len(parcels) == 1:
+	case err != nil && len(parcels) == 1:
 		settled(parcels[0], tooLarge)
 		return nil
-	case tooBig:
+	case err != nil:
 		// What travels with a record that is too large is refused with it, so the
 		// refusal does not tell which one that is. Halves keep the order.
 		half := len(parcels) / 2
@@ -118,83 +107,20 @@ func (p *producer) write(ctx context.Context, parcels []parcel, settled func(par
 	return nil
 }
 
-// transact sends parcels in one transaction, which is aborted when a topic refuses
-// one of them for its size. After an error of the commit it is not known whether
-// they were sent; after any other they were not.
-func (p *producer) transact(ctx context.Context, parcels []parcel) (tooBig bool, err error) {
+// transact sends parcels in one transaction.
+func (p *producer) transact(ctx context.Context, parcels []parcel) error {
 	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
 	defer cancel()
-	if err = p.cl.BeginTransaction(); err != nil {
-		return false, fmt.Errorf("begin transaction: %w", err)
-	}
-	err = p.produce(ctx, parcels)
-	switch {
-	case err == nil:
-		return false, p.commit(ctx)
-	case fenced(err):
-		return false, fmt.Errorf("%w: %w", errFenced, err)
-	case kafka.TooLarge(err):
-		return true, p.abort(ctx)
-	}
-	return false, errors.Join(err, p.abort(ctx))
+	return p.Write(ctx, recordsOf(parcels))
 }
 
-// produce returns when all records are acknowledged, or when ctx ends: an
-// idempotent producer by itself goes on past the end of its context. The error is
-// that of the first record that failed.
-func (p *producer) produce(ctx context.Context, parcels []parcel) error {
-	var (
-		first error // written by promises, which run one after the other
-		left  sync.WaitGroup
-	)
-	left.Add(2 * len(parcels))
-	promise := func(r *kgo.Record, err error) {
-		defer left.Done()
-		if err != nil && first == nil {
-			first = fmt.Errorf("write to %s: %w", r.Topic, err)
-		}
-	}
+// recordsOf returns copies: the library notes the context in what it is given, and a
+// halved batch is written again under another one.
+func recordsOf(parcels []parcel) []*kgo.Record {
+	records := make([]*kgo.Record, 0, 2*len(parcels))
 	for _, each := range parcels {
-		// Copies: the library notes the context in what it is given, and a halved
-		// batch is written again under another one.
 		event, mark := *each.event, *each.mark
-		p.cl.Produce(ctx, &event, promise)
-		p.cl.Produce(ctx, &mark, promise)
+		records = append(records, &event, &mark)
 	}
-	if err := p.cl.Flush(ctx); err != nil {
-		return fmt.Errorf("write %d events: %w", len(parcels), err)
-	}
-	left.Wait() // Flush may return before the last promise
-	return first
-}
-
-func (p *producer) commit(ctx context.Context) error {
-	err := p.cl.EndTransaction(ctx, kgo.TryCommit)
-	switch {
-	case err == nil:
-		return nil
-	case fenced(err):
-		return fmt.Errorf("%w: %w", errFenced, err)
-	}
-	return fmt.Errorf("%w: %w", errUnknown, err)
-}
-
-func (p *producer) abort(ctx context.Context) error {
-	err := p.cl.AbortBufferedRecords(ctx)
-	if err == nil {
-		err = p.cl.EndTransaction(ctx, kgo.TryAbort)
-	}
-	if err != nil {
-		return fmt.Errorf("abort transaction: %w", err)
-	}
-	return nil
-}
-
-func fenced(err error) bool {
-	for _, cause := range []error{kerr.ProducerFenced, kerr.InvalidProducerEpoch, kerr.InvalidTxnState} {
-		if errors.Is(err, cause) {
-			return true
-		}
-	}
-	return false
+	return records
 }

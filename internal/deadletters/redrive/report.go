@@ -55,9 +55,9 @@ func (r *run) unfinished(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
 		err = errors.New("interrupted")
 	}
-	how := "the same command" + r.pinned() + " goes on where this one ended"
+	how := "the same command" + r.pinned() + " continues where this one ended"
 	if errors.Is(err, errFenced) {
-		how = "the other one sees what was done here"
+		how = "the other run sees what was done here"
 	}
 	return fmt.Errorf("%w: %d of %d redriven; %s", err, r.done.total(send), r.plan.total(send), how)
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/internal/deadletters"
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // TestInterruptedAndResumed: the end of the context between two batches, again
@@ -25,7 +25,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 		p.after(sent, cancel)
 		err := Run(ctx, set)
 		cancel()
-		if err == nil || !strings.Contains(err.Error(), "interrupted") || !strings.Contains(err.Error(), "the same command goes on") {
+		if err == nil || !strings.Contains(err.Error(), "interrupted") || !strings.Contains(err.Error(), "the same command continues") {
 			t.Fatalf("interrupted after %d: %v", sent, err)
 		}
 	}
@@ -67,7 +67,7 @@ func TestKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.after(sent, writer.close)
+		p.after(sent, writer.Close)
 		if err := newRun(set).redrive(t.Context(), writer); err == nil {
 			t.Fatalf("killed after %d, and it did not notice", sent)
 		}
@@ -86,7 +86,7 @@ func (p *plant) abandon(n int) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	defer writer.close()
+	defer writer.Close()
 	view, err := deadletters.Open(p.t.Context(), p.Log, deadletters.Selection{})
 	if err != nil {
 		p.t.Fatal(err)
@@ -100,10 +100,10 @@ func (p *plant) abandon(n int) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if err := writer.cl.BeginTransaction(); err != nil {
+	if err := writer.Client().BeginTransaction(); err != nil {
 		p.t.Fatal(err)
 	}
-	if err := writer.produce(p.t.Context(), parcels[len(parcels)-n:]); err != nil {
+	if err := writer.Client().ProduceSync(p.t.Context(), recordsOf(parcels[len(parcels)-n:])...).FirstErr(); err != nil {
 		p.t.Fatal(err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/deadletters"
+	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -64,7 +65,7 @@ func Run(ctx context.Context, set Settings) error {
 	if err != nil {
 		return err
 	}
-	defer writer.close()
+	defer writer.Close()
 	return r.redrive(ctx, writer)
 }
 
@@ -87,7 +88,7 @@ func (r *run) redrive(ctx context.Context, writer *producer) error {
 		return err
 	}
 	if flags := r.pinned(); flags != "" {
-		_, _ = fmt.Fprintf(r.Err, "should this run be killed, the same command%s goes on where it was\n", flags)
+		_, _ = fmt.Fprintf(r.Err, "if this run is killed, the same command%s continues it\n", flags)
 	}
 	r.begun = time.Now()
 	err = r.send(ctx, view)
@@ -192,8 +193,8 @@ func (r *run) flush(ctx context.Context, batch []parcel) error {
 	if len(batch) == 0 {
 		return nil
 	}
-	if err := rest(ctx, r.pace.wait(time.Now())); err != nil {
-		return err
+	if !waiting.Sleep(ctx, r.pace.wait(time.Now())) {
+		return context.Cause(ctx)
 	}
 	r.pace.left(len(batch), time.Now())
 	err := r.writer.write(ctx, batch, func(each parcel, v verdict) { r.done.add(each.letter, v) })
@@ -202,15 +203,4 @@ func (r *run) flush(ctx context.Context, batch []parcel) error {
 	}
 	r.progress(time.Now())
 	return nil
-}
-
-// rest waits for d; the error is that of ctx when it ended first.
-func rest(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return context.Cause(ctx)
 }

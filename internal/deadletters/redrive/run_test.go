@@ -16,8 +16,8 @@ import (
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/deadletters/internal/dltest"
 	"github.com/anabranch/anabranch/internal/kafka"
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 func TestRedrivenEventIsAFreshOne(t *testing.T) {

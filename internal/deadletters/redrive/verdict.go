@@ -15,15 +15,15 @@ type verdict string
 const (
 	send          verdict = ""
 	redriven      verdict = "redriven before"
-	laterVersion  verdict = "written by a later release: redrive with that one"
+	laterVersion  verdict = "written by a later release: redrive with that release"
 	unreadable    verdict = "the headers can't be read"
 	noDestination verdict = "given up before it had a destination"
 	noSource      verdict = "the source is no longer in the workspace, or is switched off"
 	removed       verdict = "the destination is no longer in the workspace"
 	disabled      verdict = "the destination is switched off"
 	suppressed    verdict = "the user is suppressed"
-	gone          verdict = "the value was left out and is gone from where it stood"
-	forbidden     verdict = "the value was left out, and we may not read where it stood: allow Read on its first topic"
+	gone          verdict = "the value was left out, and the original record is gone"
+	forbidden     verdict = "the value was left out, and reading the original record is not permitted: allow Read on its topic"
 	tooLarge      verdict = "the brokers refuse the event as too large"
 )
 

@@ -8,6 +8,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
+// See ends each advice about permissions.
+const See = "docs/brokers.md lists the ACLs of each stage"
+
 // Rule allows one operation on one resource, or on all whose names begin alike.
 type Rule struct {
 	Resource  kmsg.ACLResourceType
@@ -17,8 +20,9 @@ type Rule struct {
 	// Creates is true for what is needed only to create topics: roles do without it
 	// where all topics were created beforehand.
 	Creates bool
-	// Why says what the role does with it.
-	Why string
+	// Why says what the role does with it, and Without what becomes of a role that lacks
+	// it; empty: as a rule, what becomes of one that lacks such an operation.
+	Why, Without string
 }
 
 // String is the rule in words, as in "Write on topics deliver.*".
@@ -33,8 +37,17 @@ func (r Rule) String() string {
 // Role is what one principal does.
 type Role struct {
 	Name  string // as in `anabranch NAME`
-	Does  string
+	Does  string // in a clause, as in "routes calls to destinations"
 	Rules []Rule
+}
+
+// Named returns the role of a name, false when there is none.
+func Named(roles []Role, name string) (Role, bool) {
+	i := slices.IndexFunc(roles, func(r Role) bool { return r.Name == name })
+	if i < 0 {
+		return Role{}, false
+	}
+	return roles[i], true
 }
 
 // Commands returns the calls of kafka-acls.sh that allow a principal such as

@@ -1,86 +1,12 @@
 package acl
 
 import (
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kmsg"
-
-	"github.com/anabranch/anabranch/schemas"
 )
-
-// TestTheDocumentHasTheList: docs/brokers.md shows what the code says.
-func TestTheDocumentHasTheList(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("../../../docs/brokers.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, found := strings.Cut(string(text), "<!-- acls:begin -->\n")
-	shown, _, ended := strings.Cut(rest, "<!-- acls:end -->")
-	if !found || !ended {
-		t.Fatal("docs/brokers.md has no place for the list")
-	}
-	if diff := cmp.Diff(Markdown(), shown); diff != "" {
-		t.Errorf("docs/brokers.md differs from the list; paste this between the marks of it:\n%s\n(-list +document)\n%s", Markdown(), diff)
-	}
-}
-
-// TestNothingIsAllowedTwice, or more widely than by names of ours.
-func TestNothingIsAllowedTwice(t *testing.T) {
-	t.Parallel()
-	names := make(map[string]bool)
-	for _, role := range Roles() {
-		if names[role.Name] || role.Does == "" || len(role.Rules) == 0 {
-			t.Errorf("role %q is there twice, or does nothing", role.Name)
-		}
-		names[role.Name] = true
-		seen := make(map[string]bool)
-		for _, r := range role.Rules {
-			if seen[r.String()] {
-				t.Errorf("%s is allowed %s twice", role.Name, r)
-			}
-			seen[r.String()] = true
-			if r.Name == "" || r.Name == "*" || r.Resource == kmsg.ACLResourceTypeCluster {
-				t.Errorf("%s is allowed %s, which is wider than what is ours", role.Name, r)
-			}
-			if r.Why == "" || r.Creates != (r.Operation == kmsg.ACLOperationCreate) {
-				t.Errorf("%s is allowed %s, and nothing says why, or that it is to create topics", role.Name, r)
-			}
-		}
-	}
-}
-
-// TestReadersWriteNothing: who only looks can't do harm.
-func TestReadersWriteNothing(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"status", "dead-letters list"} {
-		role, ok := Named(name)
-		if !ok {
-			t.Fatalf("there is no role %s", name)
-		}
-		for _, r := range role.Rules {
-			switch r.Operation {
-			case kmsg.ACLOperationRead, kmsg.ACLOperationDescribe, kmsg.ACLOperationDescribeConfigs:
-			default:
-				t.Errorf("%s is allowed %s", name, r)
-			}
-		}
-	}
-}
-
-// TestPrefixesAreThoseOfTopics: package schemas makes the names.
-func TestPrefixesAreThoseOfTopics(t *testing.T) {
-	t.Parallel()
-	if schemas.DeliverTopic("") != deliver {
-		t.Errorf("destinations' topics begin with %q, the list says %q", schemas.DeliverTopic(""), deliver)
-	}
-	if topic := schemas.RetryTopic(5e9); !strings.HasPrefix(topic, retry) {
-		t.Errorf("a retry topic is called %q, the list says %q", topic, retry)
-	}
-}
 
 func TestCommands(t *testing.T) {
 	t.Parallel()
@@ -108,12 +34,32 @@ func TestCommands(t *testing.T) {
 
 func TestNamed(t *testing.T) {
 	t.Parallel()
-	if _, ok := Named("nobody"); ok {
+	roles := []Role{{Name: "router"}, {Name: "status", Does: "shows"}}
+	if got, ok := Named(roles, "status"); !ok || got.Does != "shows" {
+		t.Errorf("Named = %v, %v", got, ok)
+	}
+	if _, ok := Named(roles, "nobody"); ok {
 		t.Error("there is a role of which nobody knows")
 	}
-	for _, want := range Roles() {
-		if got, ok := Named(want.Name); !ok || got.Does != want.Does {
-			t.Errorf("Named(%q) = %v, %v", want.Name, got, ok)
+}
+
+// TestMarkdown: what a role can't do without a rule follows from its operation, unless
+// the rule says so itself.
+func TestMarkdown(t *testing.T) {
+	t.Parallel()
+	kept := Group("anabranch-router-bookmark", "keeps a copy")
+	kept.Without = "it works"
+	got := Markdown([]Role{{Name: "dead-letters list", Does: "shows", Rules: append(Topics("deliver.", "reads", Read, Create, DescribeConfigs), kept)}})
+	for _, line := range []string{
+		"### dead-letters list\n\nIt shows.\n",
+		"| topic | `deliver.` (prefix) | Read | reads | it can't work |",
+		"| topic | `deliver.` (prefix) | Create | creates what is missing | topics have to be there |",
+		"| topic | `deliver.` (prefix) | DescribeConfigs | compares its settings with ours at the start | that is left out |",
+		"| group | `anabranch-router-bookmark` | Read | keeps a copy | it works |",
+		"    kafka-acls.sh --add --allow-principal User:dead-letters-list --operation Read --group anabranch-router-bookmark\n",
+	} {
+		if !strings.Contains(got, line) {
+			t.Errorf("%q is not in\n%s", line, got)
 		}
 	}
 }

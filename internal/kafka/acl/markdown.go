@@ -7,11 +7,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Markdown is the list as docs/brokers.md shows it: for each role a table, and the
-// commands that put it in force for the principal User:ROLE.
-func Markdown() string {
+// Markdown is roles as docs/brokers.md shows them: for each a table, and the commands
+// that put it in force for the principal User:ROLE.
+func Markdown(roles []Role) string {
 	var b strings.Builder
-	for _, role := range Roles() {
+	for _, role := range roles {
 		fmt.Fprintf(&b, "### %s\n\nIt %s.\n\n", role.Name, role.Does)
 		b.WriteString("| resource | name | operation | what for | without it |\n|---|---|---|---|---|\n")
 		for _, r := range role.Rules {
@@ -33,12 +33,12 @@ func Markdown() string {
 // without says what becomes of a role that lacks the rule.
 func (r Rule) without() string {
 	switch {
+	case r.Without != "":
+		return r.Without
 	case r.Creates:
 		return "topics have to be there"
 	case r.Operation == kmsg.ACLOperationDescribeConfigs:
 		return "that is left out"
-	case r.Name == bookmark:
-		return "it works, but waits for `ROUTER_START` if its offsets are lost"
 	default:
 		return "it can't work"
 	}

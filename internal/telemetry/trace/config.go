@@ -19,14 +19,14 @@ import (
 // OTEL_BSP_*, OTEL_RESOURCE_ATTRIBUTES) its SDK reads by itself.
 type Config struct {
 	Endpoint       string         `env:"OTEL_EXPORTER_OTLP_ENDPOINT" desc:"URL of an OpenTelemetry collector, such as http://127.0.0.1:4318; traces go to its /v1/traces; empty: no tracing"`
-	TracesEndpoint string         `env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" desc:"URL that traces go to as it is, instead of the one above"`
+	TracesEndpoint string         `env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" desc:"URL that traces go to, used as it is instead of the one above"`
 	Protocol       string         `env:"OTEL_EXPORTER_OTLP_PROTOCOL" envDefault:"http/protobuf" desc:"http/protobuf or http/json"`
 	Headers        schemas.Secret `env:"OTEL_EXPORTER_OTLP_HEADERS" desc:"headers of requests to the collector, such as its API key: name=value, comma separated, values percent-encoded"`
 	Exporter       string         `env:"OTEL_TRACES_EXPORTER" envDefault:"otlp" desc:"otlp, or none: no tracing"`
 	Disabled       bool           `env:"OTEL_SDK_DISABLED" envDefault:"false" desc:"true: no tracing"`
-	Sampler        string         `env:"OTEL_TRACES_SAMPLER" envDefault:"parentbased_always_on" desc:"which calls are traced: always_on, always_off, traceidratio, or one of these with parentbased_ before it, which goes by the caller's trace first"`
+	Sampler        string         `env:"OTEL_TRACES_SAMPLER" envDefault:"parentbased_always_on" desc:"which calls are traced: always_on, always_off, traceidratio, or one of these with parentbased_ before it, which follows the caller's trace first"`
 	SamplerArg     string         `env:"OTEL_TRACES_SAMPLER_ARG" envDefault:"1" desc:"share of the calls that traceidratio traces, 0 to 1"`
-	ServiceName    string         `env:"OTEL_SERVICE_NAME" desc:"service.name of the spans; empty: anabranch, with the stage behind it where a process runs a single one"`
+	ServiceName    string         `env:"OTEL_SERVICE_NAME" desc:"service.name of the spans; empty: anabranch, followed by the stage where a process runs only one"`
 }
 
 // On reports whether there is somewhere to send traces to, and nothing against it.

@@ -9,4 +9,11 @@
 //
 // Nothing here waits for a collector. Spans that find no room are dropped, and
 // counted.
+//
+// # Non-obvious
+//
+//   - A span that is never ended never was: those of a transaction of the router end with
+//     its commit (TestASpanPerCommit in the router).
+//   - OpenTelemetry's batch processor drops spans without a word. A gate before it keeps
+//     the count, so it never has to (TestNobodyWaitsForACollector).
 package trace

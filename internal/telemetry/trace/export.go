@@ -46,7 +46,7 @@ type exporter struct {
 func newExporter(to sdk.SpanExporter, set Settings) *exporter {
 	spans := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "anabranch_trace_spans_total",
-		Help: "Spans by result: sent, failed (the collector did not take them) or dropped (too many waited for it).",
+		Help: "Spans by result: sent, failed (the collector did not accept them) or dropped (too many were waiting for it).",
 	}, []string{"result"})
 	set.Registerer.MustRegister(spans)
 	return &exporter{
@@ -64,7 +64,7 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 		e.failed.Add(float64(len(spans)))
 		e.lost.Add(int64(len(spans)))
 		if !e.failing.Swap(true) {
-			e.log.Warn("traces can't be sent; events are not held up by that, further failures are only counted", "error", short(err))
+			e.log.Warn("traces can't be sent; events are not delayed, and further failures are only counted", "error", short(err))
 		}
 	default:
 		e.sent.Add(float64(len(spans)))
@@ -84,7 +84,7 @@ func (e *exporter) drop() {
 	e.droppedOut.Inc()
 	e.lost.Add(1)
 	if !e.dropping.Swap(true) {
-		e.log.Warn("spans are dropped: more end than the collector takes; trace a smaller share with OTEL_TRACES_SAMPLER", "waiting", maxWaiting)
+		e.log.Warn("spans are dropped: more end than the collector accepts; trace a smaller share with OTEL_TRACES_SAMPLER", "waiting", maxWaiting)
 	}
 }
 

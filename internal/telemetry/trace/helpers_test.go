@@ -12,8 +12,8 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // recorded is a tracer whose spans a test reads once they have ended.
@@ -40,7 +40,7 @@ func running(tb testing.TB, t *Tracer) (stop func()) {
 	stop = testkit.Start(tb, t.Run)
 	// What ends before it runs is lost.
 	testkit.Until(tb, func() bool {
-		span := t.Request(call(""), time.Now(), "web")
+		span := t.Request(call(""), time.Now(), "web", true)
 		span.End()
 		return t.exporter.waiting.Load() > 0 || testutil.ToFloat64(t.exporter.sent)+testutil.ToFloat64(t.exporter.failed) > 0
 	}, "the tracer to run")

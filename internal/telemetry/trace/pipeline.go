@@ -26,19 +26,22 @@ const (
 )
 
 // Request begins the span of a request to the collection API that began at a
-// moment, of a source that is known by its key. Its parent is the caller's, if the
-// request names one; the sampler decides whether that counts.
-func (t *Tracer) Request(r *http.Request, began time.Time, source string) Span {
+// moment, of a source that is known by its key. What a trusted caller names is its
+// parent, if the sampler lets that count; what a stranger names is only a link: it
+// may not decide what is traced.
+func (t *Tracer) Request(r *http.Request, began time.Time, source string, trusted bool) Span {
 	if t == nil {
 		return Span{}
 	}
-	ctx := context.Background()
-	if parent := parse(r.Header.Get("Traceparent")); parent.IsValid() {
-		ctx = api.ContextWithRemoteSpanContext(ctx, parent)
+	ctx, options := context.Background(), []api.SpanStartOption{api.WithSpanKind(api.SpanKindServer), api.WithTimestamp(began)}
+	if caller := parse(r.Header.Get("Traceparent")); caller.IsValid() && trusted {
+		ctx = api.ContextWithRemoteSpanContext(ctx, caller)
+	} else if caller.IsValid() {
+		options = append(options, api.WithLinks(api.Link{SpanContext: caller}))
 	}
 	// The sampler sees neither name nor attributes, so they are made for what it
 	// takes alone.
-	_, span := t.tracer.Start(ctx, "POST", api.WithSpanKind(api.SpanKindServer), api.WithTimestamp(began))
+	_, span := t.tracer.Start(ctx, "POST", options...)
 	if !span.IsRecording() {
 		return Span{}
 	}

@@ -19,7 +19,7 @@ func TestEachStageGoesOnWithTheTrace(t *testing.T) {
 	t.Parallel()
 	r := record(t, sdk.ParentBased(sdk.NeverSample()))
 	began := time.Now().Add(-time.Minute)
-	request := r.Request(call(sampled), began, "web")
+	request := r.Request(call(sampled), began, "web", true)
 	send := r.Publish(request, "raw-events", event(""))
 	process := r.Process("raw-events", event(send.Parent()))
 	routed := event("")
@@ -72,21 +72,21 @@ func TestWhatIsNotSampledIsNoSpan(t *testing.T) {
 	t.Parallel()
 	never := record(t, sdk.ParentBased(sdk.NeverSample()))
 	always := record(t, sdk.ParentBased(sdk.AlwaysSample()))
-	on := always.Request(call(sampled), time.Now(), "web")
+	on := always.Request(call(sampled), time.Now(), "web", true)
 	unsampled := strings.TrimSuffix(sampled, "01") + "00"
 	for name, span := range map[string]Span{
-		"a sampler that says no":          never.Request(call(""), time.Now(), "web"),
-		"a caller that says no":           always.Request(call(unsampled), time.Now(), "web"),
+		"a sampler that says no":          never.Request(call(""), time.Now(), "web", true),
+		"a caller that says no":           always.Request(call(unsampled), time.Now(), "web", true),
 		"a record without a trace":        always.Process("raw-events", event("")),
 		"a record of an unsampled one":    always.Process("raw-events", event(unsampled)),
 		"a record with a broken one":      always.Process("raw-events", event("00-1-2-01")),
 		"a send of no request":            always.Publish(Span{}, "raw-events", event("")),
 		"a POST of no attempt":            always.Post(t.Context(), "crm", 1),
-		"a request, tracing off":          (*Tracer)(nil).Request(call(sampled), time.Now(), "web"),
+		"a request, tracing off":          (*Tracer)(nil).Request(call(sampled), time.Now(), "web", true),
 		"a send, tracing off":             (*Tracer)(nil).Publish(on, "raw-events", event("")),
 		"a record, tracing off":           (*Tracer)(nil).Process("raw-events", event(sampled)),
 		"a POST, tracing off":             (*Tracer)(nil).Post(on.In(t.Context()), "crm", 1),
-		"a caller that names a broken on": never.Request(call("00-zz-zz-01"), time.Now(), "web"),
+		"a caller that names a broken on": never.Request(call("00-zz-zz-01"), time.Now(), "web", true),
 	} {
 		if span.On() || span.Parent() != "" || span.In(t.Context()) != t.Context() {
 			t.Errorf("%s makes a span", name)
@@ -103,9 +103,28 @@ func TestWhatIsNotSampledIsNoSpan(t *testing.T) {
 	}
 }
 
+// TestAStrangerDoesNotDecide what is traced, nor in whose trace: its own is a link.
+func TestAStrangerDoesNotDecide(t *testing.T) {
+	t.Parallel()
+	if span := record(t, sdk.ParentBased(sdk.NeverSample())).Request(call(sampled), time.Now(), "web", false); span.On() {
+		t.Error("a stranger has its call traced")
+	}
+	r := record(t, sdk.ParentBased(sdk.AlwaysSample()))
+	r.Request(call(strings.TrimSuffix(sampled, "01")+"00"), time.Now(), "web", false).End()
+	ended := r.spans.Ended()
+	if len(ended) != 1 {
+		t.Fatalf("a stranger keeps its call from being traced: %d spans", len(ended))
+	}
+	caller := parse(sampled)
+	span := ended[0]
+	if span.Parent().IsValid() || span.SpanContext().TraceID() == caller.TraceID() || len(span.Links()) != 1 || span.Links()[0].SpanContext.TraceID() != caller.TraceID() {
+		t.Errorf("trace %s under %s with links %v", span.SpanContext().TraceID(), span.Parent().SpanID(), span.Links())
+	}
+}
+
 func TestASamplerMayPassOverTheCaller(t *testing.T) {
 	t.Parallel()
-	if span := record(t, sdk.NeverSample()).Request(call(sampled), time.Now(), "web"); span.On() {
+	if span := record(t, sdk.NeverSample()).Request(call(sampled), time.Now(), "web", true); span.On() {
 		t.Error("always_off traces a call that its caller traces")
 	}
 }
@@ -199,7 +218,7 @@ func BenchmarkOn(b *testing.B) {
 		r, now := call(""), time.Now()
 		b.ReportAllocs()
 		for b.Loop() {
-			t.Request(r, now, "web").End()
+			t.Request(r, now, "web", true).End()
 		}
 	})
 }

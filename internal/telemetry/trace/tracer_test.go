@@ -15,7 +15,7 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/anabranch/anabranch/internal/telemetry/trace/tracetest"
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 func TestOffIsNoTracer(t *testing.T) {

@@ -73,7 +73,7 @@ func TestParseReportsProblems(t *testing.T) {
 		want []string
 	}{
 		"unknown key, one near":      {source("id: website\nwirteKey: wk"), []string{"3: sources[0].writeKey: missing: expected text, {env: NAME} or {file: PATH}", "4: sources[0].wirteKey: unknown key: expected writeKey"}},
-		"unknown key, none near":     {source("id: website\nwriteKey: wk\ncolour: red"), []string{"5: sources[0].colour: unknown key: expected one of id, name, writeKey, enabled, trackingPlan"}},
+		"unknown key, none near":     {source("id: website\nwriteKey: wk\ncolour: red"), []string{"5: sources[0].colour: unknown key: expected one of id, name, writeKey, enabled, identity, trackingPlan"}},
 		"unknown key in a wide case": {source("ID: website\nwriteKey: wk"), []string{"3: sources[0].ID: unknown key: expected id", "3: sources[0].id: missing: expected " + wantID}},
 		"unknown section":            {"sources: []\ndestinations: []\naudiences: []\n", []string{"3: audiences: unknown key: expected one of sources, destinations"}},
 		"repeated key":               {source("id: website\nwriteKey: wk\nid: app"), []string{"5: sources[0].id: repeated: expected the key once; it is also on line 3"}},

@@ -5,7 +5,7 @@ import (
 	"flag"
 	"testing"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 var update = flag.Bool("update", false, "write the schema and the reference anew")

@@ -11,4 +11,12 @@
 // suppressed. They are handed on to [FollowerSettings.Regulations] and are no part
 // of a workspace, so no snapshot is made for them and no publisher is overtaken by
 // them.
+//
+// # Non-obvious
+//
+//   - The topic carries interleaved transactions, so a marker ends only its own
+//     producer's (TestAnEndInTheMidstOfAnotherTransaction).
+//   - A record of a later version leaves in force what was: to deliver as before is safer
+//     than to stop, or to obey half of it (TestFollowerKeepsTheLastGoodRecord). Nothing
+//     older is written over it (TestNothingIsWrittenOverALaterVersion in wsrecord).
 package wstopic

@@ -11,8 +11,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/kafka/ranges"
+	"github.com/anabranch/anabranch/internal/logging"
+	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/internal/workspace"
-	"github.com/anabranch/anabranch/internal/workspace/internal/reminder"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wsrecord"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -45,7 +47,7 @@ type Follower struct {
 	set     FollowerSettings
 	log     *slog.Logger
 	metrics *metrics
-	trouble reminder.Reminder
+	trouble logging.Sampler[string]
 	ready   atomic.Bool
 
 	outdated bool // it was said that a later release writes to the topic
@@ -126,10 +128,8 @@ func (f *Follower) start(ctx context.Context, t *tail) bool {
 			return true
 		}
 		f.complain(ctx, err)
-		select {
-		case <-ctx.Done():
+		if !waiting.Sleep(ctx, startPause) {
 			return false
-		case <-time.After(startPause):
 		}
 	}
 }
@@ -140,7 +140,7 @@ func (f *Follower) poll(ctx context.Context, t *tail) bool {
 	if err == nil || ctx.Err() != nil {
 		return false
 	}
-	if replaced(err) {
+	if ranges.Gone(err) {
 		f.log.Error("the workspace topic was deleted or has lost records; the last workspace stays in force until the topic holds one: apply it again",
 			"topic", schemas.TopicWorkspace, "error", err)
 		return true
@@ -166,7 +166,7 @@ func (f *Follower) observe(err error) {
 }
 
 func (f *Follower) complain(ctx context.Context, err error) {
-	if ctx.Err() == nil && f.trouble.Due(err.Error(), time.Now()) {
+	if _, ok := f.trouble.Admit(err.Error(), time.Now()); ok && ctx.Err() == nil {
 		f.log.Warn("workspace topic can't be read, retrying", "topic", schemas.TopicWorkspace, "error", err)
 	}
 }

@@ -15,10 +15,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wstest"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 func TestFollowerPutsChangesInForce(t *testing.T) {
@@ -141,7 +142,7 @@ func TestFollowerPastTheLastMarker(t *testing.T) {
 	t.Parallel()
 	c := testkit.Fake(t)
 	apply(t, publisher(t, c), wstest.Of("a"))
-	endLater(c, 5)
+	c.EndLater(schemas.TopicWorkspace, 5)
 	f, live, _ := following(t, c.Options())
 	ready(t, f)
 	inForce(t, live, "a")
@@ -187,11 +188,11 @@ func TestFollowerWithoutABroker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dial := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("nobody there") }
 		f, _, out := following(t, []kgo.Opt{kgo.SeedBrokers("kafka:9092"), kgo.Dialer(dial)})
-		time.Sleep(5 * time.Second)
+		virtual.Sleep(5 * time.Second)
 		if n := out.Count("nobody there"); n != 1 {
 			t.Errorf("after 5 s logged %d times:\n%s", n, out)
 		}
-		time.Sleep(time.Minute)
+		virtual.Sleep(time.Minute)
 		if n := out.Count("nobody there"); n < 5 || n > 8 {
 			t.Errorf("after a minute logged %d times:\n%s", n, out)
 		}

@@ -4,9 +4,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wstest"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // TestFollowersArrive applies one workspace after the other while followers

@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wsrecord"
 	"github.com/anabranch/anabranch/schemas"
@@ -52,7 +53,7 @@ func (p *Publisher) Seed(ctx context.Context, example *workspace.Snapshot) ([]wo
 }
 
 // errOvertaken says that something was written since the state was read.
-var errOvertaken = errors.New("another publisher was faster")
+var errOvertaken = errors.New("another publisher changed the workspace first")
 
 func (p *Publisher) publish(ctx context.Context, next *workspace.Snapshot, byPeople bool) ([]workspace.Change, error) {
 	if err := p.Ensure(ctx, schemas.TopicWorkspace); err != nil {
@@ -66,10 +67,8 @@ func (p *Publisher) publish(ctx context.Context, next *workspace.Snapshot, byPeo
 		if !errors.Is(err, errOvertaken) {
 			return nil, fmt.Errorf("publish workspace: %w", err)
 		}
-		select {
-		case <-ctx.Done():
+		if !waiting.Sleep(ctx, pause) {
 			return nil, fmt.Errorf("publish workspace: %w: %w", context.Cause(ctx), err)
-		case <-time.After(pause):
 		}
 	}
 }

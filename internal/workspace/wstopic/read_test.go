@@ -7,13 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wstest"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 func TestReadWithoutATopic(t *testing.T) {
@@ -44,26 +46,45 @@ func TestReadSkipsWhatItCannotRead(t *testing.T) {
 	wstest.Equal(t, read(t, c).Snapshot, wstest.Of("a"))
 }
 
-// TestReadPastTheLastMarker lets the broker name an end that no record has, as
-// it is where compaction removed the last of them.
+// TestReadPastTheLastMarker has a topic end where no record does, as it is where
+// compaction removed the last of them.
 func TestReadPastTheLastMarker(t *testing.T) {
 	t.Parallel()
 	c := testkit.Fake(t)
 	apply(t, publisher(t, c), wstest.Of("a"))
-	endLater(c, 5)
+	c.EndLater(schemas.TopicWorkspace, 5)
 	wstest.Equal(t, read(t, c).Snapshot, wstest.Of("a"))
 }
 
-// endLater makes the broker answer the next question for the end of the topic
-// with an offset that lies further by n.
-func endLater(c *testkit.Cluster, n int64) {
-	c.Fake.ControlKey(int16(kmsg.ListOffsets), func(request kmsg.Request) (kmsg.Response, error, bool) {
-		if request.(*kmsg.ListOffsetsRequest).Topics[0].Partitions[0].Timestamp != -1 {
-			c.Fake.KeepControl()
-			return nil, nil, false
-		}
-		return endAt(request, c.Fake.PartitionInfo(schemas.TopicWorkspace, 0).LastStableOffset+n), nil, true
-	})
+// TestABrokerThatDoesNotKnowTheTopic is one that has just been started: it says nothing of
+// what the topic holds, and an empty workspace would be put in force.
+func TestABrokerThatDoesNotKnowTheTopic(t *testing.T) {
+	t.Parallel()
+	c := testkit.Fake(t, kfake.NumBrokers(1))
+	apply(t, publisher(t, c), wstest.Of("a"))
+	tail, err := newTail(c.Options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tail.cl.Close()
+	fetches := c.Fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Err: kerr.NotLeaderForPartition, Count: -1})
+	if err = tail.start(timeout(t)); err != nil {
+		t.Fatal(err)
+	}
+	lookups := c.Fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Metadata}, Topic: schemas.TopicWorkspace, Err: kerr.UnknownTopicOrPartition, Count: -1})
+	for lookups.Hits() == 0 {
+		_ = tail.poll(timeout(t), func(error) {})
+	}
+	_ = tail.poll(timeout(t), func(error) {})
+	if tail.settled() {
+		t.Error("nothing was read, and that counts as all there is")
+	}
+	fetches.Remove()
+	lookups.Remove()
+	for !tail.settled() {
+		_ = tail.poll(timeout(t), func(error) {})
+	}
+	wstest.Equal(t, tail.Snapshot(), wstest.Of("a"))
 }
 
 // endAt returns an answer to the question for the end of the topic.

@@ -12,10 +12,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wsrecord"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wstest"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // users writes down what it is given.
@@ -98,7 +98,7 @@ func TestRecordsAboutUsersArePassedOver(t *testing.T) {
 // of a workspace does not make half of that a state.
 func TestAnEndInTheMidstOfAnotherTransaction(t *testing.T) {
 	t.Parallel()
-	tail := &tail{idle: new(idleFetches), Table: wsrecord.NewTable()}
+	tail := &tail{Table: wsrecord.NewTable()}
 	destination := `{"type":"webhooks","endpoints":[{"url":"http://a"}]}`
 	for i, step := range []struct {
 		key      string // of a record; empty for the end of a transaction

@@ -5,14 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/anabranch/anabranch/internal/kafka/ranges"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wsrecord"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -23,15 +21,12 @@ const (
 	// longPoll is how long a broker holds a fetch that finds nothing. New
 	// records cut it short, so it costs no latency.
 	longPoll = time.Second
-
-	fetchKey = 1 // of Fetch requests, in the Kafka protocol
 )
 
 // tail reads the topic from its start and knows when it has come to the end.
 type tail struct {
 	*wsrecord.Table
 	cl   *kgo.Client
-	idle *idleFetches
 	end  int64 // offset to reach; see start
 	next int64 // offset behind the last record seen
 	open bool  // the last record of the workspace belongs to a transaction whose end was not seen
@@ -48,20 +43,11 @@ func aboutUsers(key []byte) bool {
 
 // newTail opens a client for reading. The caller closes t.cl.
 func newTail(opts []kgo.Opt) (*tail, error) {
-	idle := new(idleFetches)
-	cl, err := kgo.NewClient(slices.Concat(opts, []kgo.Opt{
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		// The last record of a transaction is its marker. Were markers left out,
-		// the offset to reach would never be seen.
-		kgo.KeepControlRecords(),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.FetchMaxWait(longPoll),
-		kgo.WithHooks(idle),
-	})...)
+	cl, err := ranges.Open(opts, longPoll)
 	if err != nil {
-		return nil, fmt.Errorf("open a reader of %s: %w", schemas.TopicWorkspace, err)
+		return nil, err
 	}
-	return &tail{Table: wsrecord.NewTable(), cl: cl, idle: idle}, nil
+	return &tail{Table: wsrecord.NewTable(), cl: cl}, nil
 }
 
 // start begins to read. The offset to reach is the last stable one, not the
@@ -82,41 +68,21 @@ func (t *tail) start(ctx context.Context) error {
 // stableEnd returns the offset behind the last record that belongs to no open
 // transaction; 0 for a topic that never held one.
 func stableEnd(ctx context.Context, cl *kgo.Client) (int64, error) {
-	request := kmsg.NewPtrListOffsetsRequest()
-	request.IsolationLevel = 1 // read committed
-	topic := kmsg.NewListOffsetsRequestTopic()
-	topic.Topic = schemas.TopicWorkspace
-	which := kmsg.NewListOffsetsRequestTopicPartition()
-	which.Partition, which.Timestamp = partition, -1 // the end
-	topic.Partitions = append(topic.Partitions, which)
-	request.Topics = append(request.Topics, topic)
-
-	response, err := request.RequestWith(ctx, cl)
+	held, err := ranges.List(ctx, cl, schemas.TopicWorkspace, time.Time{})
 	if err != nil {
-		return 0, unlisted(err)
+		return 0, err
 	}
-	if len(response.Topics) != 1 || len(response.Topics[0].Partitions) != 1 {
-		return 0, unlisted(errors.New("the answer is about something else"))
+	r, exists := held[partition]
+	if !exists {
+		return 0, fmt.Errorf("topic %s does not exist yet, the first workspace applied creates it: %w", schemas.TopicWorkspace, kerr.UnknownTopicOrPartition)
 	}
-	answer := response.Topics[0].Partitions[0]
-	if err := kerr.ErrorForCode(answer.ErrorCode); err != nil {
-		return 0, unlisted(err)
-	}
-	return answer.Offset, nil
-}
-
-func unlisted(err error) error {
-	if errors.Is(err, kerr.UnknownTopicOrPartition) {
-		return fmt.Errorf("topic %s does not exist yet, the first workspace applied creates it: %w", schemas.TopicWorkspace, err)
-	}
-	return fmt.Errorf("list the offsets of %s: %w", schemas.TopicWorkspace, err)
+	return r.End, nil
 }
 
 // poll waits for records and takes them in; observe is called for each with nil
 // or with why it could not be read. The error is what the client could not do
 // and goes on trying.
 func (t *tail) poll(ctx context.Context, observe func(error)) error {
-	// Cut short while something is awaited that may show in idle fetches.
 	wait := ctx
 	if !t.settled() {
 		var cancel context.CancelFunc
@@ -124,13 +90,10 @@ func (t *tail) poll(ctx context.Context, observe func(error)) error {
 		defer cancel()
 	}
 	fetches := t.cl.PollFetches(wait)
-	records := fetches.Records()
-	for _, r := range records {
-		t.take(r, observe)
+	if fetches.NumRecords() == 0 && !t.settled() && ctx.Err() == nil {
+		t.skip(ctx)
 	}
-	if len(records) > 0 {
-		t.idle.count.Store(0)
-	}
+	fetches.EachRecord(func(r *kgo.Record) { t.take(r, observe) })
 	return pollError(fetches)
 }
 
@@ -166,32 +129,18 @@ func pollError(fetches kgo.Fetches) error {
 	return nil
 }
 
-// replaced reports whether the log that was read is gone: its topic was deleted,
-// whether or not there is another one by now, or the broker has lost its end. The
-// client never adopts a topic with another id, and where brokers know no ids it goes
-// to the end of the new one.
-func replaced(err error) bool {
-	_, lost := errors.AsType[*kgo.ErrDataLoss](err)
-	return lost || errors.Is(err, kerr.UnknownTopicID)
-}
+// settled tells whether the table is a state to act on: everything up to the end was
+// seen, and all of the last transaction.
+func (t *tail) settled() bool { return t.next >= t.end && !t.open }
 
-// settled tells whether the table is a state to act on: everything up to the
-// end was seen, and all of the last transaction. Offsets alone do not always
-// tell, since compaction may have taken the last records, such as the marker of
-// an aborted transaction. Then the broker holds fetches and finds nothing. It
-// takes two of them: the first may have come late and brought records that are
-// not polled yet, but the second was sent after those were.
-func (t *tail) settled() bool {
-	return t.next >= t.end && !t.open || t.idle.count.Load() >= 2
-}
-
-// idleFetches counts the fetches that a broker held for as long as it may, as
-// it does when there is nothing to fetch. Errors it answers at once.
-type idleFetches struct{ count atomic.Int64 }
-
-// OnBrokerE2E implements [kgo.HookBrokerE2E].
-func (f *idleFetches) OnBrokerE2E(_ kgo.BrokerMetadata, key int16, e2e kgo.BrokerE2E) {
-	if key == fetchKey && e2e.ReadErr == nil && e2e.WriteErr == nil && e2e.DurationE2E() >= longPoll*9/10 {
-		f.count.Add(1)
+// skip looks whether what is awaited will come at all. Offsets alone do not always
+// tell, since compaction may have taken the last records, such as the marker of a
+// transaction.
+func (t *tail) skip(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*longPoll) // behind a fetch that a broker holds
+	defer cancel()
+	rest := ranges.Span{Topic: schemas.TopicWorkspace, Partition: partition, Next: t.next, End: max(t.end, t.next+1)}
+	if err := rest.Skip(ctx, t.cl); err == nil && rest.Done() {
+		t.next, t.open = max(t.next, t.end), false
 	}
 }

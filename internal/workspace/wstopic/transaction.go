@@ -3,25 +3,31 @@ package wstopic
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/kafka/txn"
+	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/schemas"
 )
+
+// TransactionalIDs begins the transactional ids of publishers.
+const TransactionalIDs = schemas.OwnPrefix + "workspace-"
 
 const (
 	// abandonAfter bounds how long a publisher that died in the middle keeps
 	// others from publishing. Its transaction takes milliseconds, and commands
 	// give up after ten seconds.
 	abandonAfter = 5 * time.Second
-	endTimeout   = 5 * time.Second
-
 	// gapTimeout is for reading what others wrote meanwhile.
 	gapTimeout = 2 * time.Second
+	// readableTimeout bounds the wait for what was published to be readable. Another's
+	// transaction may hold that up, a regulation's whose process died.
+	readableTimeout = 5 * time.Second
 
 	readablePause = 10 * time.Millisecond
 )
@@ -32,37 +38,26 @@ const (
 // read, also in a transaction that is still open or was aborted, has moved the
 // offset.
 func (p *Publisher) commit(ctx context.Context, records []*kgo.Record, at int64) error {
-	cl, err := kgo.NewClient(slices.Concat(p.Kafka, []kgo.Opt{
-		// An id of its own, so that no publisher fences another half-way.
-		kgo.TransactionalID("anabranch-workspace-" + rand.Text()),
-		kgo.TransactionTimeout(abandonAfter),
-		kgo.DefaultProduceTopic(schemas.TopicWorkspace),
-		kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.ProducerLinger(0),
-	})...)
+	// An id of its own, so that no publisher fences another half-way.
+	w, err := txn.Open(ctx, TransactionalIDs+rand.Text(), abandonAfter, append(slices.Clip(p.Kafka),
+		kgo.DefaultProduceTopic(schemas.TopicWorkspace), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
 	if err != nil {
-		return fmt.Errorf("open a transaction: %w", err)
-	}
-	defer cl.Close()
-	if err := cl.BeginTransaction(); err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	if err := produce(ctx, cl, records); err != nil {
-		abort(ctx, cl)
 		return err
 	}
-	if p.overtaken(ctx, at, records[0].Offset) {
-		abort(ctx, cl)
-		return errOvertaken
+	defer w.Close()
+	err = w.WriteIf(ctx, func(ctx context.Context) error {
+		if p.overtaken(ctx, at, records[0].Offset) {
+			return errOvertaken
+		}
+		return nil
+	}, records)
+	if refused, ok := errors.AsType[*txn.RecordError](err); ok {
+		return fmt.Errorf("produce %s: %w", refused.Record.Key, refused.Err)
 	}
-	// A commit that is cut short is one of unknown outcome.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
-	defer cancel()
-	if err := cl.EndTransaction(ctx, kgo.TryCommit); err != nil {
-		return fmt.Errorf("commit: %w", err)
+	if err == nil {
+		awaitReadable(ctx, w.Client(), records[len(records)-1].Offset)
 	}
-	awaitReadable(ctx, cl, records[len(records)-1].Offset)
-	return nil
+	return err
 }
 
 // overtaken tells whether anything of a workspace may stand between two offsets,
@@ -101,46 +96,11 @@ func (p *Publisher) overtaken(ctx context.Context, from, to int64) bool {
 // on it but that who reads after publishing reads what was published, so an
 // error only ends the wait.
 func awaitReadable(ctx context.Context, cl *kgo.Client, offset int64) {
-	for ctx.Err() == nil {
-		if end, err := stableEnd(ctx, cl); err != nil || end > offset {
+	ctx, cancel := context.WithTimeout(ctx, readableTimeout)
+	defer cancel()
+	for {
+		if end, err := stableEnd(ctx, cl); err != nil || end > offset || !waiting.Sleep(ctx, readablePause) {
 			return
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(readablePause):
-		}
-	}
-}
-
-// produce returns when all records are acknowledged, or when ctx ends: an
-// idempotent producer by itself goes on past the end of its context.
-func produce(ctx context.Context, cl *kgo.Client, records []*kgo.Record) error {
-	var (
-		refused error // written by promises, which run one after the other
-		left    sync.WaitGroup
-	)
-	left.Add(len(records))
-	for _, r := range records {
-		cl.Produce(ctx, r, func(r *kgo.Record, err error) {
-			defer left.Done()
-			if err != nil && refused == nil {
-				refused = fmt.Errorf("produce %s: %w", r.Key, err)
-			}
-		})
-	}
-	if err := cl.Flush(ctx); err != nil {
-		return fmt.Errorf("produce: %w", err)
-	}
-	left.Wait() // Flush may return before the last promise
-	return refused
-}
-
-// abort ends a transaction without effect. If that fails too, the broker does
-// it after abandonAfter, so its error tells nothing that anybody could act on.
-func abort(ctx context.Context, cl *kgo.Client) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
-	defer cancel()
-	if cl.AbortBufferedRecords(ctx) == nil {
-		_ = cl.EndTransaction(ctx, kgo.TryAbort)
 	}
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/anabranch/anabranch/internal/logging"
 	"github.com/anabranch/anabranch/internal/workspace"
-	"github.com/anabranch/anabranch/internal/workspace/internal/reminder"
 	"github.com/anabranch/anabranch/internal/workspace/wsfile"
 )
 
@@ -45,7 +45,7 @@ type Watcher struct {
 	seen     digest // in the last look
 	applied  digest // what is in force
 	reported string // the problems logged last
-	trouble  reminder.Reminder
+	trouble  logging.Sampler[string]
 }
 
 // New returns a watcher, to be run once. The registerer must not know
@@ -95,7 +95,7 @@ func (w *Watcher) look(ctx context.Context) {
 // mended says that a file that was refused is again what is in force.
 func (w *Watcher) mended() {
 	if w.reported != "" {
-		w.log.Info("workspace file is again what is in force")
+		w.log.Info("workspace file matches the workspace in force again")
 	}
 	w.reported = ""
 }
@@ -113,7 +113,7 @@ func (w *Watcher) apply(ctx context.Context, found finding) {
 	w.reported = ""
 	if err := w.set.Apply(ctx, found.snapshot); err != nil {
 		w.metrics.failed.Inc()
-		if ctx.Err() == nil && w.trouble.Due(err.Error(), time.Now()) {
+		if _, ok := w.trouble.Admit(err.Error(), time.Now()); ok && ctx.Err() == nil {
 			w.log.Error("workspace file could not be applied, retrying", "error", err)
 		}
 		return

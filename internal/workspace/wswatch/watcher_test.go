@@ -15,10 +15,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/anabranch/anabranch/internal/testkit"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wstest"
 	"github.com/anabranch/anabranch/internal/workspace/wsfile"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 // watched is a watcher of a file in a folder of its own, in virtual time.
@@ -66,7 +67,7 @@ func (w *watched) run() {
 
 // after lets time pass that is no multiple of a look's.
 func (w *watched) after(d time.Duration) *watched {
-	time.Sleep(d)
+	virtual.Sleep(d)
 	synctest.Wait()
 	return w
 }

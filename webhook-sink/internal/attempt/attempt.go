@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net/netip"
+	"net/url"
 	"time"
 
 	"github.com/anabranch/anabranch/internal/telemetry/trace"
@@ -17,22 +17,20 @@ import (
 	"github.com/anabranch/anabranch/webhook-sink/internal/body"
 	"github.com/anabranch/anabranch/webhook-sink/internal/breaker"
 	"github.com/anabranch/anabranch/webhook-sink/internal/guard"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 	"github.com/anabranch/anabranch/webhook-sink/internal/post"
 )
 
-// OutcomeDelivered is the outcome label of a POST that was answered 2xx; of all
-// others it is the reason.
-const OutcomeDelivered = "delivered"
-
-// Options are the settings of an Attempter.
+// Options are what an Attempter is made of.
 type Options struct {
-	Timeout time.Duration // of each POST, from dial to response headers
-	Idle    int           // idle connections kept per endpoint: the in-flight limit of a destination is right
-	Allow   []netip.Prefix
-	Peers   []netip.AddrPort // single addresses allowed beside those networks
-	ExtraCA string           // WEBHOOK_SINK_EXTRA_CA_FILE; empty: the system's roots alone
-	Dial    post.DialFunc    // for tests with a virtual network; nil: the real one, guarded
-	Breaker breaker.Settings // of each endpoint
+	Timeout time.Duration   // of each POST, from dial to response headers
+	Idle    int             // idle connections kept per endpoint: the in-flight limit of a destination is right
+	Guard   *guard.Guard    // of addresses
+	Proxy   *url.URL        // of WEBHOOK_SINK_PROXY; nil: none
+	HTTPS   bool            // WEBHOOK_SINK_HTTPS_ONLY
+	ExtraCA string          // WEBHOOK_SINK_EXTRA_CA_FILE; empty: the system's roots alone
+	Dial    post.DialFunc   // for tests with a virtual network; nil: the real one, guarded
+	Breaker breaker.Options // of each endpoint
 	Logger  *slog.Logger
 	Observe Observer
 	Trace   *trace.Tracer // nil: tracing is off
@@ -40,26 +38,22 @@ type Options struct {
 
 // Observer is told of what attempts do. It is called by several goroutines.
 type Observer interface {
-	// Posted: a POST ended with a verdict; outcome is OutcomeDelivered or a
-	// schemas.Reason.
-	Posted(destination, outcome string)
+	// Posted: a POST ended with a verdict; label is that of its [outcome.Outcome].
+	Posted(destination, label string)
 	// LeftOut: an endpoint was left out of an attempt, since it is down.
 	LeftOut(destination string)
 	// Down: so many more of a destination's endpoints are down (less, if negative).
 	Down(destination string, more int)
 }
 
-// Func is [Attempter.Attempt], for those who make attempts and need not know how.
-type Func func(ctx context.Context, dest *workspace.Destination, only []uint64, event []byte, last bool) Outcome
-
 // Attempter makes attempts. It may be used by many goroutines.
 type Attempter struct {
-	client  *post.Client
-	bodies  body.Builder
-	plans   plans
-	log     failureLog
-	observe Observer
-	trace   *trace.Tracer
+	client     *post.Client
+	bodies     body.Builder
+	recipients recipients
+	log        failureLog
+	observe    Observer
+	trace      *trace.Tracer
 	// forced is how many last attempts go to an endpoint that is down at a time. If
 	// it hangs, each holds a slot for seconds, and there may be as many as events.
 	forced int32
@@ -70,7 +64,9 @@ func New(opts Options) (*Attempter, error) {
 	client := post.Options{
 		Timeout: opts.Timeout,
 		Idle:    opts.Idle,
-		Guard:   guard.New(opts.Allow, opts.Peers...),
+		Guard:   opts.Guard,
+		Proxy:   opts.Proxy,
+		HTTPS:   opts.HTTPS,
 		Dial:    opts.Dial,
 	}
 	if opts.ExtraCA != "" {
@@ -82,7 +78,7 @@ func New(opts Options) (*Attempter, error) {
 	}
 	return &Attempter{
 		client: post.NewClient(client),
-		plans: plans{
+		recipients: recipients{
 			breaker:   func() *breaker.Breaker { return breaker.New(opts.Breaker, rand.Float64) },
 			forgotten: func(destination string) { opts.Observe.Down(destination, -1) },
 		},
@@ -109,23 +105,26 @@ func (a *Attempter) Close() { a.client.Close() }
 // flight are cut short, and the verdict is Abandoned unless an endpoint had
 // already taken the event. To let requests in flight finish, pass a context that
 // shutdown does not end.
-func (a *Attempter) Attempt(ctx context.Context, dest *workspace.Destination, only []uint64, event []byte, last bool) Outcome {
-	plan := a.plans.of(dest)
+func (a *Attempter) Attempt(ctx context.Context, dest *workspace.Destination, only []uint64, event []byte, last bool) outcome.Outcome {
+	to := a.recipients.of(dest)
+	chosen := to.choose(only)
 	t, _ := trials.Get().(*trial)
 	defer t.put()
 	forced := int32(0)
 	if last {
 		forced = a.forced
 	}
-	if until := t.admit(plan.choose(only), forced, time.Now()); !until.IsZero() {
+	if until := t.admit(chosen, forced, time.Now()); !until.IsZero() {
 		a.observe.LeftOut(dest.ID)
-		return t.withheld(until)
+		o := t.withheld(until)
+		o.Partial = len(chosen) < len(to.endpoints)
+		return o
 	}
 	var err error
 	if t.content, err = a.bodies.Append(t.content[:0], event); err != nil {
 		t.giveBack()
-		return Outcome{Verdict: Dead, Reason: schemas.ReasonRecordInvalid, Detail: "event can't be read"}
+		return outcome.Outcome{Verdict: outcome.Dead, Reason: schemas.ReasonRecordInvalid, Detail: "event can't be read"}
 	}
-	a.sendAll(ctx, dest.ID, t, plan.signer.Sign(t.content))
-	return fold(t.results)
+	a.sendAll(ctx, dest.ID, t, to.signer.Sign(t.content))
+	return fold(t.calls)
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/webhook-sink/internal/body"
+	"github.com/anabranch/anabranch/webhook-sink/internal/guard"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 	"github.com/anabranch/anabranch/webhook-sink/internal/post"
 )
 
@@ -41,7 +43,7 @@ func BenchmarkAttempt(b *testing.B) {
 	a, err := New(Options{
 		Timeout: 5 * time.Second,
 		Idle:    64,
-		Allow:   []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Guard:   guard.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}),
 		Logger:  slog.New(slog.DiscardHandler),
 		Observe: nobody{},
 	})
@@ -55,7 +57,7 @@ func BenchmarkAttempt(b *testing.B) {
 	b.SetParallelism(16)
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if got := a.Attempt(b.Context(), dest, nil, kilobyte, false); got.Verdict != Delivered {
+			if got := a.Attempt(b.Context(), dest, nil, kilobyte, false); got.Verdict != outcome.Delivered {
 				b.Errorf("outcome %+v", got)
 			}
 		}

@@ -20,6 +20,8 @@ import (
 
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/guard"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 const (
@@ -31,7 +33,7 @@ func TestAllEndpointsGetTheSameSignedBody(t *testing.T) {
 	b := newBooth(t, map[string]receiver{"a.test": answers(200), "b.test": answers(200)})
 	dest := receiving("a.test", "b.test")
 	dest.SharedSecret = "s3cret"
-	if diff := differs(Outcome{Verdict: Delivered}, b.Attempt(t.Context(), dest, nil, []byte(purchase), false)); diff != "" {
+	if diff := differs(outcome.Outcome{Verdict: outcome.Delivered}, b.Attempt(t.Context(), dest, nil, []byte(purchase), false)); diff != "" {
 		t.Error(diff)
 	}
 	signature := signed("s3cret")
@@ -53,37 +55,37 @@ func TestOutcomes(t *testing.T) {
 	}
 	tests := []struct {
 		at   []string
-		want Outcome
+		want outcome.Outcome
 		// the endpoints to be repeated, as positions in at
 		repeat   []int
 		observed []string
 	}{
-		{at: []string{"ok"}, want: Outcome{Verdict: Delivered}, observed: []string{"crm delivered"}},
+		{at: []string{"ok"}, want: outcome.Outcome{Verdict: outcome.Delivered}, observed: []string{"crm delivered"}},
 		{
-			at: []string{"gone"}, want: Outcome{Verdict: Dead, Reason: schemas.ReasonStatus4xx, Detail: "endpoint answered 410"},
+			at: []string{"gone"}, want: outcome.Outcome{Verdict: outcome.Dead, Reason: schemas.ReasonStatus4xx, Detail: "endpoint answered 410"},
 			observed: []string{"crm status_4xx"},
 		},
 		{
-			at: []string{"vague"}, want: Outcome{Verdict: Retry, Reason: schemas.ReasonStatus5xx, Detail: "endpoint answered 500"},
+			at: []string{"vague"}, want: outcome.Outcome{Verdict: outcome.Retry, Reason: schemas.ReasonStatus5xx, Detail: "endpoint answered 500"},
 			repeat: []int{0}, observed: []string{"crm status_5xx"},
 		},
 		{
-			at: []string{"nowhere"}, want: Outcome{Verdict: Retry, Reason: schemas.ReasonNetwork, Detail: "connection failed or was broken off"},
+			at: []string{"nowhere"}, want: outcome.Outcome{Verdict: outcome.Retry, Reason: schemas.ReasonNetwork, Detail: "connection failed or was interrupted"},
 			repeat: []int{0}, observed: []string{"crm network"},
 		},
 		{
 			at:       []string{"gone", "broken", "ok", "moved", "mute"},
-			want:     Outcome{Verdict: Delivered},
+			want:     outcome.Outcome{Verdict: outcome.Delivered},
 			observed: []string{"crm delivered", "crm network", "crm status_3xx", "crm status_4xx", "crm status_5xx"},
 		},
 		{
 			at:     []string{"gone", "busy", "broken", "moved"},
-			want:   Outcome{Verdict: Retry, Reason: schemas.ReasonStatus4xx, Detail: "endpoint 2 of 4: endpoint answered 429", RetryAfter: 2 * time.Minute},
+			want:   outcome.Outcome{Verdict: outcome.Retry, Reason: schemas.ReasonStatus4xx, Detail: "endpoint 2 of 4: endpoint answered 429", RetryAfter: 2 * time.Minute},
 			repeat: []int{1, 2}, observed: []string{"crm status_3xx", "crm status_4xx", "crm status_4xx", "crm status_5xx"},
 		},
 		{
 			at:       []string{"moved", "gone"},
-			want:     Outcome{Verdict: Dead, Reason: schemas.ReasonStatus3xx, Detail: "endpoint 1 of 2: endpoint answered 301; redirects are not followed"},
+			want:     outcome.Outcome{Verdict: outcome.Dead, Reason: schemas.ReasonStatus3xx, Detail: "endpoint 1 of 2: endpoint answered 301; redirects are not followed"},
 			observed: []string{"crm status_3xx", "crm status_4xx"},
 		},
 	}
@@ -109,13 +111,13 @@ func TestEndpointsAreTriedSideBySideAndAllToTheirEnd(t *testing.T) {
 	const never = time.Hour
 	tests := []struct {
 		waits []time.Duration
-		want  Verdict
+		want  outcome.Verdict
 		took  time.Duration
 	}{
-		{[]time.Duration{2 * time.Second}, Delivered, 2 * time.Second},
-		{[]time.Duration{2 * time.Second, 3 * time.Second, 1 * time.Second}, Delivered, 3 * time.Second},
-		{[]time.Duration{0, never}, Delivered, 5 * time.Second},
-		{[]time.Duration{never, never, never, never, never}, Retry, 5 * time.Second},
+		{[]time.Duration{2 * time.Second}, outcome.Delivered, 2 * time.Second},
+		{[]time.Duration{2 * time.Second, 3 * time.Second, 1 * time.Second}, outcome.Delivered, 3 * time.Second},
+		{[]time.Duration{0, never}, outcome.Delivered, 5 * time.Second},
+		{[]time.Duration{never, never, never, never, never}, outcome.Retry, 5 * time.Second},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.waits), func(t *testing.T) {
@@ -189,7 +191,7 @@ func TestEachAttemptUsesTheDestinationAsItIsNow(t *testing.T) {
 func TestEventsThatCannotBeReadAreNotSent(t *testing.T) {
 	b := newBooth(t, map[string]receiver{"a": answers(200)})
 	for _, event := range []string{"", "[]", "{", `{"type":"track"}`, strings.Replace(purchase, "track", "purchase", 1)} {
-		want := Outcome{Verdict: Dead, Reason: schemas.ReasonRecordInvalid, Detail: "event can't be read"}
+		want := outcome.Outcome{Verdict: outcome.Dead, Reason: schemas.ReasonRecordInvalid, Detail: "event can't be read"}
 		if diff := differs(want, b.Attempt(t.Context(), receiving("a"), nil, []byte(event), false)); diff != "" {
 			t.Errorf("event %q:\n%s", event, diff)
 		}
@@ -203,7 +205,7 @@ func TestEndpointsWithoutAUsableURL(t *testing.T) {
 	b := newBooth(t, map[string]receiver{"a": answers(200)})
 	dest := receiving("a")
 	dest.Endpoints[0].URL = "canary://a"
-	want := Outcome{Verdict: Dead, Reason: schemas.ReasonAddressRefused, Detail: "URL of the endpoint can't be used"}
+	want := outcome.Outcome{Verdict: outcome.Dead, Reason: schemas.ReasonAddressRefused, Detail: "URL of the endpoint can't be used"}
 	if diff := differs(want, b.Attempt(t.Context(), dest, nil, []byte(purchase), false)); diff != "" {
 		t.Error(diff)
 	}
@@ -217,20 +219,20 @@ func TestShutdownAbandonsTheAttempt(t *testing.T) {
 		name     string
 		stopAt   time.Duration
 		hosts    map[string]receiver
-		want     Outcome
+		want     outcome.Outcome
 		observed []string
 	}{
-		{"before it begins", 0, map[string]receiver{"a": answers(200), "b": answers(200)}, Outcome{Verdict: Abandoned}, nil},
+		{"before it begins", 0, map[string]receiver{"a": answers(200), "b": answers(200)}, outcome.Outcome{Verdict: outcome.Abandoned}, nil},
 		{
 			"with an endpoint to come", time.Second,
 			map[string]receiver{"a": answers(410), "b": after(time.Hour, answers(200))},
-			Outcome{Verdict: Abandoned},
+			outcome.Outcome{Verdict: outcome.Abandoned},
 			[]string{"crm status_4xx"},
 		},
 		{
 			"when an endpoint has it", time.Second,
 			map[string]receiver{"a": answers(200), "b": after(time.Hour, answers(200))},
-			Outcome{Verdict: Delivered},
+			outcome.Outcome{Verdict: outcome.Delivered},
 			[]string{"crm delivered"},
 		},
 	}
@@ -263,7 +265,12 @@ func TestShutdownAbandonsTheAttempt(t *testing.T) {
 }
 
 // onTheNetwork takes the booth's own network away.
-func onTheNetwork(o *Options) { o.Dial = nil }
+func onTheNetwork(o *Options) { o.Dial, o.Guard = nil, guard.New(nil) }
+
+// onTheLoopback lets it reach receivers of the test.
+func onTheLoopback(o *Options) {
+	o.Dial, o.Guard = nil, guard.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
+}
 
 func TestAddressesAreGuarded(t *testing.T) {
 	handled := make(chan struct{}, 10)
@@ -272,15 +279,15 @@ func TestAddressesAreGuarded(t *testing.T) {
 	dest := receiving(server.Listener.Addr().String())
 
 	got := newBooth(t, nil, onTheNetwork).Attempt(t.Context(), dest, nil, []byte(purchase), false)
-	if want := (Outcome{Verdict: Dead, Reason: schemas.ReasonAddressRefused, Detail: "address of the endpoint is not public"}); differs(want, got) != "" {
+	if want := (outcome.Outcome{Verdict: outcome.Dead, Reason: schemas.ReasonAddressRefused, Detail: "address of the endpoint is not public"}); differs(want, got) != "" {
 		t.Error(differs(want, got))
 	}
 	if len(handled) > 0 {
 		t.Error("a request arrived")
 	}
 
-	allowing := newBooth(t, nil, onTheNetwork, func(o *Options) { o.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
-	if got := allowing.Attempt(t.Context(), dest, nil, []byte(purchase), false); got.Verdict != Delivered || len(handled) != 1 {
+	allowing := newBooth(t, nil, onTheLoopback)
+	if got := allowing.Attempt(t.Context(), dest, nil, []byte(purchase), false); got.Verdict != outcome.Delivered || len(handled) != 1 {
 		t.Errorf("allowed: %+v, %d requests", got, len(handled))
 	}
 }
@@ -298,12 +305,9 @@ func TestSelfSignedCertificatesAreFinal(t *testing.T) {
 	dest := receiving()
 	dest.Endpoints = []workspace.Endpoint{{URL: server.URL}}
 	for _, file := range []string{"", roots} {
-		b := newBooth(t, nil, onTheNetwork, func(o *Options) {
-			o.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-			o.ExtraCA = file
-		})
+		b := newBooth(t, nil, onTheLoopback, func(o *Options) { o.ExtraCA = file })
 		got := b.Attempt(t.Context(), dest, nil, []byte(purchase), false)
-		if got.Verdict != Dead || got.Reason != schemas.ReasonSelfSigned || !strings.Contains(got.Detail, "sign it with a certificate authority") {
+		if got.Verdict != outcome.Dead || got.Reason != schemas.ReasonSelfSigned || !strings.Contains(got.Detail, "sign it with a certificate authority") {
 			t.Errorf("extra roots %q: %+v", file, got)
 		}
 	}

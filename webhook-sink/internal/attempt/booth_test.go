@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/test/virtual"
 	"github.com/anabranch/anabranch/webhook-sink/internal/breaker"
 )
 
@@ -42,7 +43,7 @@ type seenRequest struct{ host, body, signature string }
 func newBooth(tb testing.TB, hosts map[string]receiver, edit ...func(*Options)) *booth {
 	tb.Helper()
 	b := &booth{hosts: hosts}
-	opts := Options{Timeout: 5 * time.Second, Idle: 8, Dial: b.dial, Observe: b, Logger: slog.New(slog.DiscardHandler), Breaker: breaker.Settings{Threshold: 5, First: time.Second, Longest: time.Minute}}
+	opts := Options{Timeout: 5 * time.Second, Idle: 8, Dial: b.dial, Observe: b, Logger: slog.New(slog.DiscardHandler), Breaker: breaker.Options{Threshold: 5, First: time.Second, Longest: time.Minute}}
 	for _, change := range edit {
 		change(&opts)
 	}
@@ -127,7 +128,7 @@ func answers(code int, lines ...string) receiver {
 // after is a receiver that takes its time.
 func after(wait time.Duration, answer receiver) receiver {
 	return func() string {
-		time.Sleep(wait) // virtual
+		virtual.Sleep(wait) // virtual
 		return answer()
 	}
 }

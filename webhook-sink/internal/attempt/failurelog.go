@@ -2,42 +2,53 @@ package attempt
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"time"
 
-	"github.com/anabranch/anabranch/internal/telemetry/seldom"
+	"github.com/anabranch/anabranch/internal/logging"
 )
 
 // failureLog logs failed POSTs (spec.md, Errors: "a timeout error is logged"),
-// the first of a kind at once and then at most one in seldom.Every, with the
+// the first of a kind at once and then at most one in logging.Every, with the
 // number passed over.
 type failureLog struct {
 	log    *slog.Logger
-	seldom seldom.Log
+	seldom logging.Sampler[logging.Kind]
 }
 
-func (f *failureLog) failed(ctx context.Context, destination string, r *result, content []byte) {
-	passed, ok := f.seldom.Admit(seldom.Kind{Destination: destination, Reason: r.Reason}, time.Now())
+func (f *failureLog) failed(ctx context.Context, destination string, c *call, content []byte) {
+	passed, ok := f.seldom.Admit(logging.Kind{Destination: destination, Reason: c.outcome.Reason}, time.Now())
 	if !ok {
 		return
 	}
 	attrs := []slog.Attr{
-		slog.String("destination", destination), slog.Int("endpoint", r.position), slog.String("reason", string(r.Reason)),
-		slog.String("detail", r.Detail), slog.String("message_id", messageIDOf(content)), slog.Int("passed_over", passed),
+		slog.String("destination", destination), slog.Int("endpoint", c.endpoint.position), slog.String("reason", string(c.outcome.Reason)),
+		slog.String("detail", c.outcome.Detail), slog.String("message_id", messageIDOf(content)), slog.Int("passed_over", passed),
 	}
-	if r.Cause != "" {
-		attrs = append(attrs, slog.String("cause", r.Cause))
+	if c.outcome.Cause != "" {
+		attrs = append(attrs, slog.String("cause", c.outcome.Cause))
 	}
-	f.log.LogAttrs(ctx, slog.LevelWarn, "delivery to an endpoint ended without success", attrs...)
+	f.log.LogAttrs(ctx, slog.LevelWarn, "delivery to an endpoint failed", attrs...)
 }
 
 // down logs that an endpoint is left alone from now on.
-func (f *failureLog) down(ctx context.Context, destination string, r *result) {
+func (f *failureLog) down(ctx context.Context, destination string, c *call) {
 	f.log.WarnContext(ctx, "endpoint is down, holding its deliveries back until it answers a probe",
-		"destination", destination, "endpoint", r.position, "reason", string(r.Reason), "detail", r.Detail)
+		"destination", destination, "endpoint", c.endpoint.position, "reason", string(c.outcome.Reason), "detail", c.outcome.Detail)
 }
 
 // up logs that an endpoint is back.
-func (f *failureLog) up(ctx context.Context, destination string, r *result) {
-	f.log.InfoContext(ctx, "endpoint answers again", "destination", destination, "endpoint", r.position)
+func (f *failureLog) up(ctx context.Context, destination string, c *call) {
+	f.log.InfoContext(ctx, "endpoint answers again", "destination", destination, "endpoint", c.endpoint.position)
+}
+
+// messageIDOf reads the messageId of a delivery's body. It is for the few that are
+// logged.
+func messageIDOf(content []byte) string {
+	var delivery struct {
+		MessageID string `json:"messageId"`
+	}
+	_ = json.Unmarshal(content, &delivery) // of our own making; without an id the line says less
+	return delivery.MessageID
 }

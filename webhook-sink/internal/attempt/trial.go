@@ -5,16 +5,16 @@ import (
 	"sync"
 	"time"
 
+	"github.com/anabranch/anabranch/internal/telemetry/trace"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/breaker"
-	"github.com/anabranch/anabranch/webhook-sink/internal/post"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 // trial is one attempt under way: what is sent, to whom, and what comes of it.
 type trial struct {
 	content []byte
-	calls   []call
-	results []result // of the calls, in their order
+	calls   []call // in the order of the destination's list
 }
 
 // call is the part of an attempt that concerns one endpoint.
@@ -22,6 +22,7 @@ type call struct {
 	endpoint *endpoint
 	permit   breaker.Permit
 	forced   bool // although the endpoint is down
+	outcome  outcome.Outcome
 }
 
 // trials are reused: nobody holds on to a body when the POSTs it went to have
@@ -30,8 +31,7 @@ var trials = sync.Pool{New: func() any { return new(trial) }}
 
 func (t *trial) put() {
 	clear(t.calls)
-	clear(t.results)
-	t.calls, t.results = t.calls[:0], t.results[:0]
+	t.calls = t.calls[:0]
 	trials.Put(t)
 }
 
@@ -50,7 +50,6 @@ func (t *trial) admit(chosen []*endpoint, forced int32, now time.Time) (until ti
 			until = next
 		}
 		t.calls = append(t.calls, call{endpoint: e, permit: permit})
-		t.results = append(t.results, result{fingerprint: e.fingerprint, position: e.position, of: e.of})
 	}
 	switch {
 	case granted:
@@ -78,10 +77,10 @@ func (t *trial) force(most int32) bool {
 }
 
 // withheld is the outcome when nobody may be tried: for the reason of the first.
-func (t *trial) withheld(until time.Time) Outcome {
-	r := &t.results[0]
-	r.Result = t.calls[0].endpoint.leftOut()
-	return Outcome{Verdict: Withheld, Until: until, Reason: r.Reason, Detail: r.describe()}
+func (t *trial) withheld(until time.Time) outcome.Outcome {
+	c := &t.calls[0]
+	c.outcome = c.endpoint.leftOut()
+	return outcome.Outcome{Verdict: outcome.Withheld, Until: until, Reason: c.outcome.Reason, Detail: c.detail()}
 }
 
 // giveBack returns permits that were not used.
@@ -97,71 +96,91 @@ func (t *trial) giveBack() {
 // sendAll makes the POSTs of an attempt side by side, the last of them on the
 // caller's goroutine, and waits for them all.
 func (a *Attempter) sendAll(ctx context.Context, destination string, t *trial, signature string) {
-	own := -1
+	var own *call
 	var others sync.WaitGroup
 	for i := range t.calls {
-		if t.calls[i].permit == breaker.Refused {
+		c := &t.calls[i]
+		if c.permit == breaker.Refused {
 			a.observe.LeftOut(destination)
-			t.results[i].Result = t.calls[i].endpoint.leftOut()
+			c.outcome = c.endpoint.leftOut()
 			continue
 		}
-		if before := own; before >= 0 {
-			others.Go(func() { a.send(ctx, destination, t, before, signature) })
+		if before := own; before != nil {
+			others.Go(func() { a.send(ctx, destination, before, t.content, signature) })
 		}
-		own = i
+		own = c
 	}
-	if own >= 0 {
-		a.send(ctx, destination, t, own, signature)
+	if own != nil {
+		a.send(ctx, destination, own, t.content, signature)
 	}
 	others.Wait()
 }
 
-// send makes the POST to the i-th endpoint.
-func (a *Attempter) send(ctx context.Context, destination string, t *trial, i int, signature string) {
-	e, r := t.calls[i].endpoint, &t.results[i]
-	r.Result = e.unusable
+// send makes the POST to one endpoint.
+func (a *Attempter) send(ctx context.Context, destination string, c *call, content []byte, signature string) {
+	e := c.endpoint
+	c.outcome = e.unusable
 	began := time.Now()
 	span := a.trace.Post(ctx, destination, e.position)
 	if e.target != nil {
-		r.Result = a.client.Post(span.In(ctx), e.target, t.content, signature)
+		c.outcome = a.client.Post(span.In(ctx), e.target, content, signature)
 	}
-	describe(span, e, r)
-	if t.calls[i].forced {
+	c.describe(span)
+	if c.forced {
 		e.forced.Add(-1)
 	}
-	a.learn(ctx, destination, &t.calls[i], r, began)
-	switch r.Verdict {
-	case post.Abandoned:
-	case post.Delivered:
-		a.observe.Posted(destination, OutcomeDelivered)
-	case post.Retry, post.Dead:
-		a.observe.Posted(destination, string(r.Reason))
-		a.log.failed(ctx, destination, r, t.content)
+	a.learn(ctx, destination, c, began)
+	if c.outcome.Verdict == outcome.Abandoned {
+		return // which says nothing about the endpoint
 	}
+	a.observe.Posted(destination, c.outcome.Label())
+	if c.outcome.Verdict != outcome.Delivered {
+		a.log.failed(ctx, destination, c, content)
+	}
+}
+
+// describe ends the span of a POST with where it went and how it ended. A URL is
+// not shown: in all parts of it but the host there may be a secret.
+func (c *call) describe(span trace.Span) {
+	if !span.On() {
+		return
+	}
+	if c.endpoint.target != nil {
+		span.To(c.endpoint.target.Address())
+	}
+	if c.outcome.Verdict == outcome.Abandoned {
+		span.Fail("abandoned", "interrupted by the shutdown of the process")
+	} else {
+		span.Say(trace.Outcome, c.outcome.Label())
+		if c.outcome.Verdict != outcome.Delivered {
+			span.Fail(string(c.outcome.Reason), c.outcome.Detail)
+		}
+	}
+	span.End()
 }
 
 // learn tells the endpoint's breaker how a POST ended. Whoever answers lives,
 // even if it is to refuse the event for good.
-func (a *Attempter) learn(ctx context.Context, destination string, c *call, r *result, began time.Time) {
+func (a *Attempter) learn(ctx context.Context, destination string, c *call, began time.Time) {
 	b, now := c.endpoint.breaker, time.Now()
 	var opened, closed bool
-	switch r.Verdict {
-	case post.Abandoned:
+	switch c.outcome.Verdict {
+	case outcome.Abandoned, outcome.None, outcome.Withheld:
 		b.Abandoned(c.permit)
-	case post.Delivered, post.Dead:
+	case outcome.Delivered, outcome.Dead:
 		closed = b.Succeeded(c.permit, now)
-	case post.Retry:
-		failure := r.Result // r is reused
+	case outcome.Retry:
+		failure := c.outcome // the call is reused
 		c.endpoint.failing.Store(&failure)
-		opened = b.Failed(c.permit, price(r, now.Sub(began)), now)
+		opened = b.Failed(c.permit, price(failure.Reason, now.Sub(began)), now)
 	}
 	switch {
 	case opened:
 		a.observe.Down(destination, +1)
-		a.log.down(ctx, destination, r)
+		a.log.down(ctx, destination, c)
 	case closed:
 		a.observe.Down(destination, -1)
-		a.log.up(ctx, destination, r)
+		a.log.up(ctx, destination, c)
 	}
 }
 
@@ -174,12 +193,12 @@ func (a *Attempter) learn(ctx context.Context, destination string, c *call, r *r
 //
 // Its Retry-After is for the event that it answered. To hold back others for it
 // would let each of them begin with a refusal of its own, one after the other.
-func price(r *result, took time.Duration) time.Duration {
+func price(reason schemas.Reason, took time.Duration) time.Duration {
 	const (
 		answering = 20 * time.Millisecond
 		silent    = 3 * time.Second
 	)
-	if r.Reason == schemas.ReasonStatus5xx || r.Reason == schemas.ReasonStatus4xx {
+	if reason == schemas.ReasonStatus5xx || reason == schemas.ReasonStatus4xx {
 		return max(2*took, answering)
 	}
 	return max(10*took, silent)
@@ -187,11 +206,11 @@ func price(r *result, took time.Duration) time.Duration {
 
 // leftOut is the result at an endpoint that is down and was not asked: what it
 // failed of when it was asked last.
-func (e *endpoint) leftOut() post.Result {
-	r := post.Result{Reason: schemas.ReasonNetwork}
+func (e *endpoint) leftOut() outcome.Outcome {
+	o := outcome.Outcome{Reason: schemas.ReasonNetwork}
 	if last := e.failing.Load(); last != nil {
-		r = *last
+		o = *last
 	}
-	r.Verdict, r.RetryAfter = post.Retry, 0
-	return r
+	o.Verdict, o.RetryAfter = outcome.Retry, 0
+	return o
 }

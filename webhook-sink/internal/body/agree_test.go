@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/anabranch/anabranch/internal/schematest"
 	"github.com/anabranch/anabranch/internal/stablejson"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/schematest"
 	"github.com/anabranch/anabranch/webhook-sink/internal/body"
 )
 

@@ -91,7 +91,7 @@ func (e *event) one() []byte         { return e.buf[2:3] }
 
 func newEvent() *event {
 	e := &event{}
-	e.visitMember, e.visitContext = e.member, e.contextMember
+	e.visitMember, e.visitContext = e.property, e.contextMember
 	return e
 }
 
@@ -106,7 +106,7 @@ func (e *event) read(text []byte) error {
 	return e.reader.End()
 }
 
-func (e *event) member(key []byte) error {
+func (e *event) property(key []byte) error {
 	return e.keep(fieldOf(key))
 }
 

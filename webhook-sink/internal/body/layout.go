@@ -8,9 +8,9 @@ import (
 	"github.com/anabranch/anabranch/schemas"
 )
 
-// member is one member of a body: its key, where its value comes from, and which
+// property is one that bodies have: its key, where its value comes from, and which
 // values will do.
-type member struct {
+type property struct {
 	key  string
 	from field
 	rule rule
@@ -33,35 +33,35 @@ const (
 )
 
 var (
-	version   = member{"version", fieldNone, one}
-	kind      = member{"type", fieldType, callType}
-	timestamp = member{"timestamp", fieldTimestamp, instant}
-	context   = member{"context", fieldContext, object}
+	version   = property{"version", fieldNone, one}
+	kind      = property{"type", fieldType, callType}
+	timestamp = property{"timestamp", fieldTimestamp, instant}
+	context   = property{"context", fieldContext, object}
 
-	userID      = member{"userId", fieldUserID, optionalID}
-	anonymousID = member{"anonymousId", fieldAnonymousID, otherID}
-	messageID   = member{"messageId", fieldMessageID, bounded}
-	groupID     = member{"groupId", fieldGroupID, required}
-	deletedID   = member{"userId", fieldUserID, required}
+	userID      = property{"userId", fieldUserID, optionalID}
+	anonymousID = property{"anonymousId", fieldAnonymousID, otherID}
+	messageID   = property{"messageId", fieldMessageID, bounded}
+	groupID     = property{"groupId", fieldGroupID, required}
+	deletedID   = property{"userId", fieldUserID, required}
 	// Both keys of an alias hold a space (spec.md, Webhook delivery bodies).
-	previousID = member{"Previous ID", fieldPreviousID, required}
-	newID      = member{"User ID", fieldUserID, required}
+	previousID = property{"Previous ID", fieldPreviousID, required}
+	newID      = property{"User ID", fieldUserID, required}
 
-	eventName   = member{"event", fieldEvent, required}
-	name        = member{"name", fieldName, optionalText}
-	category    = member{"category", fieldCategory, optionalText}
-	properties  = member{"properties", fieldProperties, object}
-	screenProps = member{"properties", fieldProperties, optionalObject}
-	userTraits  = member{"traits", fieldTraits, traits}
-	groupTraits = member{"traits", fieldTraits, object}
+	eventName   = property{"event", fieldEvent, required}
+	name        = property{"name", fieldName, optionalText}
+	category    = property{"category", fieldCategory, optionalText}
+	properties  = property{"properties", fieldProperties, object}
+	screenProps = property{"properties", fieldProperties, optionalObject}
+	userTraits  = property{"traits", fieldTraits, traits}
+	groupTraits = property{"traits", fieldTraits, object}
 )
 
 // layouts are the bodies: the members of spec.md's table in its order, then
 // context, messageId, anonymousId, then what a page or screen has besides. All
 // keys are fixed and none is an array index, so this order is stable JSON's.
-var layouts = map[schemas.Type][]member{
+var layouts = map[schemas.Type][]property{
 	schemas.TypePage:     {version, kind, userID, properties, timestamp, context, messageID, anonymousID, name, category},
-	schemas.TypeScreen:   {version, kind, userID, name, timestamp, context, messageID, anonymousID, screenProps},
+	schemas.TypeScreen:   {version, kind, userID, name, timestamp, context, messageID, anonymousID, screenProps, category},
 	schemas.TypeIdentify: {version, kind, userID, userTraits, timestamp, context, messageID, anonymousID},
 	schemas.TypeTrack:    {version, kind, userID, eventName, properties, timestamp, context, messageID, anonymousID},
 	schemas.TypeAlias:    {version, kind, previousID, newID, timestamp, context, messageID, anonymousID},
@@ -90,7 +90,7 @@ func (e *event) body(dst, text []byte) ([]byte, error) {
 }
 
 // append appends the member as e has it, with a comma behind, or nothing.
-func (m *member) append(dst []byte, e *event) ([]byte, error) {
+func (m *property) append(dst []byte, e *event) ([]byte, error) {
 	value, err := m.value(e)
 	if err != nil || value == nil {
 		return dst, err
@@ -103,7 +103,7 @@ func (m *member) append(dst []byte, e *event) ([]byte, error) {
 }
 
 // value returns the value that the rule makes of e; nil for none.
-func (m *member) value(e *event) ([]byte, error) {
+func (m *property) value(e *event) ([]byte, error) {
 	value := e.value(m.from)
 	switch m.rule {
 	case otherID:
@@ -137,7 +137,7 @@ func (m *member) value(e *event) ([]byte, error) {
 	return m.object(value)
 }
 
-func (m *member) otherID(value []byte, e *event) ([]byte, error) {
+func (m *property) otherID(value []byte, e *event) ([]byte, error) {
 	id, err := m.id(value)
 	if id == nil && err == nil && e.text(fieldUserID) == "" {
 		return nil, errorAt(m.key, "an id here or in userId")
@@ -145,14 +145,14 @@ func (m *member) otherID(value []byte, e *event) ([]byte, error) {
 	return id, err
 }
 
-func (m *member) id(value []byte) ([]byte, error) {
+func (m *property) id(value []byte) ([]byte, error) {
 	if string(value) == `""` {
 		return nil, nil
 	}
 	return m.text(value)
 }
 
-func (m *member) required(value []byte) ([]byte, error) {
+func (m *property) required(value []byte) ([]byte, error) {
 	text, err := m.id(value)
 	if text == nil && err == nil {
 		return nil, errorAt(m.key, "a string that is not empty")
@@ -160,7 +160,7 @@ func (m *member) required(value []byte) ([]byte, error) {
 	return text, err
 }
 
-func (m *member) bounded(value []byte) ([]byte, error) {
+func (m *property) bounded(value []byte) ([]byte, error) {
 	text, err := m.required(value)
 	if err != nil || len(text) <= schemas.MaxMessageIDChars {
 		return text, err
@@ -171,14 +171,14 @@ func (m *member) bounded(value []byte) ([]byte, error) {
 	return text, nil
 }
 
-func (m *member) text(value []byte) ([]byte, error) {
+func (m *property) text(value []byte) ([]byte, error) {
 	if value != nil && stablejson.KindOf(value) != stablejson.KindString {
 		return nil, errorAt(m.key, "a string")
 	}
 	return value, nil
 }
 
-func (m *member) object(value []byte) ([]byte, error) {
+func (m *property) object(value []byte) ([]byte, error) {
 	if value != nil && stablejson.KindOf(value) != stablejson.KindObject {
 		return nil, errorAt(m.key, "an object")
 	}
@@ -186,7 +186,7 @@ func (m *member) object(value []byte) ([]byte, error) {
 }
 
 // instant takes the one form that ingest writes.
-func (m *member) instant(value []byte) ([]byte, error) {
+func (m *property) instant(value []byte) ([]byte, error) {
 	if !isInstant(value) {
 		return nil, errorAt(m.key, "a UTC time with milliseconds")
 	}

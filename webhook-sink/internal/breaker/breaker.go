@@ -20,13 +20,13 @@ const (
 	minLease = 10 * time.Second
 )
 
-// certainty is how many times Settings.Threshold failures in a row open a breaker
-// whatever Settings.Silence says: not even an endpoint that fails four requests of
+// certainty is how many times Options.Threshold failures in a row open a breaker
+// whatever Options.Silence says: not even an endpoint that fails four requests of
 // five fails fifty in a row by chance.
 const certainty = 10
 
-// Settings are the limits of a breaker. Values out of range are moved into it.
-type Settings struct {
+// Options are the limits of a breaker. Values out of range are moved into it.
+type Options struct {
 	Threshold int           // failures in a row that open it, at least 1
 	First     time.Duration // pause before the first probe, at most Longest
 	Longest   time.Duration // each failed probe doubles the pause up to this, at most 5 minutes; zero means that
@@ -36,13 +36,13 @@ type Settings struct {
 	Silence time.Duration
 }
 
-func (s Settings) inRange() Settings {
-	s.Threshold = max(s.Threshold, 1)
-	if s.Longest <= 0 || s.Longest > maxPause {
-		s.Longest = maxPause
+func (o Options) inRange() Options {
+	o.Threshold = max(o.Threshold, 1)
+	if o.Longest <= 0 || o.Longest > maxPause {
+		o.Longest = maxPause
 	}
-	s.First = min(max(s.First, time.Millisecond), s.Longest)
-	return s
+	o.First = min(max(o.First, time.Millisecond), o.Longest)
+	return o
 }
 
 // Breaker is the breaker of one endpoint. It is safe for concurrent use.
@@ -50,8 +50,8 @@ func (s Settings) inRange() Settings {
 // Each attempt asks Admit first. One that was admitted ends with exactly one of
 // Succeeded, Failed and Abandoned.
 type Breaker struct {
-	settings Settings
-	random   func() float64
+	options Options
+	random  func() float64
 
 	// The first two are written under the mutex only. They are read without it, so
 	// that an endpoint in good health costs its attempts two loads and a store.
@@ -68,8 +68,8 @@ type Breaker struct {
 
 // New returns a closed breaker. random returns numbers in [0, 1); it is never
 // called by two goroutines at once for one breaker.
-func New(s Settings, random func() float64) *Breaker {
-	return &Breaker{settings: s.inRange(), random: random}
+func New(o Options, random func() float64) *Breaker {
+	return &Breaker{options: o.inRange(), random: random}
 }
 
 // State is where the breaker stands. An open one whose pause is over stays Open
@@ -77,7 +77,7 @@ func New(s Settings, random func() float64) *Breaker {
 func (b *Breaker) State() State { return State(b.state.Load()) }
 
 // Admit decides about one attempt at now. The time is zero unless the attempt is
-// refused; then it is when to ask again, at most Settings.Longest ahead: the next
+// refused; then it is when to ask again, at most Options.Longest ahead: the next
 // probe, or, while a probe is under way, the one that would follow its failure.
 func (b *Breaker) Admit(now time.Time) (Permit, time.Time) {
 	if b.State() == Closed {
@@ -99,7 +99,7 @@ func (b *Breaker) decide(now time.Time) (Permit, time.Time) {
 	if state == Closed {
 		return Granted, time.Time{} // it has closed since that was looked at without the mutex
 	}
-	wait, longest := b.next.Sub(now), b.settings.Longest
+	wait, longest := b.next.Sub(now), b.options.Longest
 	if state == Probing {
 		longest = b.lease()
 	}
@@ -147,7 +147,7 @@ func (b *Breaker) Failed(p Permit, longest time.Duration, now time.Time) (opened
 		if !b.isDead(int(b.failures.Add(1)), now) {
 			return false
 		}
-		b.pause, opened = b.settings.First, true
+		b.pause, opened = b.options.First, true
 	case state == Probing && p == Probe:
 		b.pause = b.doubled()
 	default:
@@ -159,17 +159,17 @@ func (b *Breaker) Failed(p Permit, longest time.Duration, now time.Time) (opened
 	if longest > 0 {
 		b.pause = min(b.pause, longest)
 	}
-	b.next = now.Add(min(b.spreadPause(), b.settings.Longest))
+	b.next = now.Add(min(b.spreadPause(), b.options.Longest))
 	return opened
 }
 
 // isDead judges an endpoint by its failures in a row.
 func (b *Breaker) isDead(row int, now time.Time) bool {
-	if row < b.settings.Threshold {
+	if row < b.options.Threshold {
 		return false
 	}
 	silence := now.Sub(time.Unix(0, b.answered.Load()))
-	return silence >= b.settings.Silence || silence < 0 || row >= certainty*b.settings.Threshold // < 0: the clock was set back
+	return silence >= b.options.Silence || silence < 0 || row >= certainty*b.options.Threshold // < 0: the clock was set back
 }
 
 // Abandoned says that an attempt was not made or was cut short by our own
@@ -187,7 +187,7 @@ func (b *Breaker) Abandoned(p Permit) {
 	}
 }
 
-func (b *Breaker) doubled() time.Duration { return min(2*b.pause, b.settings.Longest) }
+func (b *Breaker) doubled() time.Duration { return min(2*b.pause, b.options.Longest) }
 
 func (b *Breaker) spreadPause() time.Duration {
 	return time.Duration(float64(b.pause) * (1 - spread + 2*spread*b.random()))
@@ -195,4 +195,4 @@ func (b *Breaker) spreadPause() time.Duration {
 
 // lease is how long a probe may be under way. One that takes longer was lost, and
 // must not keep the endpoint shut for ever.
-func (b *Breaker) lease() time.Duration { return max(b.settings.Longest, minLease) }
+func (b *Breaker) lease() time.Duration { return max(b.options.Longest, minLease) }

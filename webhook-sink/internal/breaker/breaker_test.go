@@ -17,10 +17,10 @@ func at(d time.Duration) time.Time { return start.Add(d) }
 // middle spreads nothing: pauses are exactly as set.
 func middle() float64 { return 0.5 }
 
-var usual = Settings{Threshold: 3, First: 10 * time.Second, Longest: time.Minute}
+var usual = Options{Threshold: 3, First: 10 * time.Second, Longest: time.Minute}
 
 // opened is a breaker that opened at the start of the test.
-func opened(s Settings, random func() float64) *Breaker {
+func opened(s Options, random func() float64) *Breaker {
 	b := New(s, random)
 	for range max(s.Threshold, 1) {
 		b.Failed(Granted, 0, start)
@@ -163,7 +163,7 @@ func TestALostProbeDoesNotLockForEver(t *testing.T) {
 		{time.Minute, time.Minute},
 		{time.Second, 10 * time.Second}, // an attempt may still be under way after a second
 	} {
-		b := opened(Settings{Threshold: 1, First: time.Second, Longest: test.longest}, middle)
+		b := opened(Options{Threshold: 1, First: time.Second, Longest: test.longest}, middle)
 		expectAdmit(t, b, time.Second, Probe, 0)
 		lost := time.Second + test.lost
 		expectAdmit(t, b, lost-1, Refused, lost-1+min(2*time.Second, test.longest))
@@ -191,10 +191,10 @@ func TestAClockSetBack(t *testing.T) {
 }
 
 func TestSettingsAreMovedIntoTheirRange(t *testing.T) {
-	for _, test := range []struct{ given, expected Settings }{
-		{Settings{}, Settings{Threshold: 1, First: time.Millisecond, Longest: 5 * time.Minute}},
-		{Settings{Threshold: 5, First: time.Hour, Longest: 2 * time.Hour}, Settings{Threshold: 5, First: 5 * time.Minute, Longest: 5 * time.Minute}},
-		{Settings{Threshold: -1, First: time.Minute, Longest: time.Second}, Settings{Threshold: 1, First: time.Second, Longest: time.Second}},
+	for _, test := range []struct{ given, expected Options }{
+		{Options{}, Options{Threshold: 1, First: time.Millisecond, Longest: 5 * time.Minute}},
+		{Options{Threshold: 5, First: time.Hour, Longest: 2 * time.Hour}, Options{Threshold: 5, First: 5 * time.Minute, Longest: 5 * time.Minute}},
+		{Options{Threshold: -1, First: time.Minute, Longest: time.Second}, Options{Threshold: 1, First: time.Second, Longest: time.Second}},
 		{usual, usual},
 	} {
 		if got := test.given.inRange(); got != test.expected {
@@ -289,7 +289,7 @@ func BenchmarkAdmitClosed(b *testing.B) {
 // five in a row fail every few seconds.
 func TestChanceDoesNotOpenIt(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	b := New(Settings{Threshold: 5, First: time.Second, Longest: time.Minute, Silence: 500 * time.Millisecond}, random.Float64)
+	b := New(Options{Threshold: 5, First: time.Second, Longest: time.Minute, Silence: 500 * time.Millisecond}, random.Float64)
 	row, longest := 0, 0
 	for i := range 100_000 {
 		now := start.Add(time.Duration(i) * time.Millisecond)
@@ -318,7 +318,7 @@ func TestDeathIsNoticed(t *testing.T) {
 		every time.Duration
 		calls int
 	}{{time.Millisecond, 50}, {100 * time.Millisecond, 5}, {20 * time.Millisecond, 25}, {5 * time.Second, 5}} {
-		b := New(Settings{Threshold: 5, First: time.Second, Longest: time.Minute, Silence: 500 * time.Millisecond}, middle)
+		b := New(Options{Threshold: 5, First: time.Second, Longest: time.Minute, Silence: 500 * time.Millisecond}, middle)
 		b.Succeeded(Granted, start)
 		calls := 0
 		for b.State() == Closed && calls < 1000 {

@@ -11,4 +11,12 @@
 //	Open    -- the pause is over, an attempt asks -> Probing
 //	Probing -- the probe failed, pause doubled ----> Open
 //	any     -- a success --------------------------> Closed
+//
+// # Non-obvious
+//
+//   - A breaker that doubles its pauses whatever the failure was starves receivers that
+//     are alive: with the first try of each event failing, each probe is some event's
+//     first try (TestReceiversThatAreMoody in package work).
+//   - A late failure of an attempt that was admitted before the breaker opened says
+//     nothing new; a late success closes it (TestLateReports).
 package breaker

@@ -21,11 +21,11 @@ type attempt struct {
 // does not know how pauses are spread, only within which bounds.
 type rig struct {
 	*testing.T
-	b        *Breaker
-	settings Settings
-	now      time.Time
-	alive    bool
-	flying   []*attempt
+	b       *Breaker
+	options Options
+	now     time.Time
+	alive   bool
+	flying  []*attempt
 
 	// The model.
 	state             State
@@ -36,9 +36,9 @@ type rig struct {
 	lease             time.Time     // while probing
 }
 
-func newRig(t *testing.T, s Settings, random func() float64) *rig {
+func newRig(t *testing.T, s Options, random func() float64) *rig {
 	t.Helper()
-	return &rig{T: t, b: New(s, random), settings: s, now: start}
+	return &rig{T: t, b: New(s, random), options: s, now: start}
 }
 
 // admit asks for an attempt and checks the answer.
@@ -47,8 +47,8 @@ func (r *rig) admit() {
 	if !r.allowed(permit) {
 		r.Fatalf("Admit = %s at %s, while %s, next probe between %s and %s, lease until %s", permit, r.now, r.state, r.earliest, r.longest, r.lease)
 	}
-	if ahead := until.Sub(r.now); permit == Refused && (ahead <= 0 || ahead > r.settings.Longest) {
-		r.Fatalf("refused until %s from now, expected at most %s", ahead, r.settings.Longest)
+	if ahead := until.Sub(r.now); permit == Refused && (ahead <= 0 || ahead > r.options.Longest) {
+		r.Fatalf("refused until %s from now, expected at most %s", ahead, r.options.Longest)
 	}
 	if permit == Probe {
 		r.state, r.lease = Probing, r.now.Add(r.leased())
@@ -59,7 +59,7 @@ func (r *rig) admit() {
 }
 
 // leased is how long a probe is waited for.
-func (r *rig) leased() time.Duration { return max(r.settings.Longest, 10*time.Second) }
+func (r *rig) leased() time.Duration { return max(r.options.Longest, 10*time.Second) }
 
 func (r *rig) allowed(p Permit) bool {
 	switch r.state {
@@ -71,8 +71,8 @@ func (r *rig) allowed(p Permit) bool {
 		return p == Probe && lost || p == Refused && !lost
 	default:
 		// More than the longest pause to go: the clock was set back.
-		mayProbe := !r.now.Before(r.earliest) || r.longest.Sub(r.now) > r.settings.Longest
-		mustProbe := !r.now.Before(r.longest) || r.earliest.Sub(r.now) > r.settings.Longest
+		mayProbe := !r.now.Before(r.earliest) || r.longest.Sub(r.now) > r.options.Longest
+		mustProbe := !r.now.Before(r.longest) || r.earliest.Sub(r.now) > r.options.Longest
 		return p == Probe && mayProbe || p == Refused && !mustProbe
 	}
 }
@@ -96,9 +96,9 @@ func (r *rig) end(i int, longest time.Duration) {
 		if r.row++; !opens {
 			return
 		}
-		r.pause = r.settings.First
+		r.pause = r.options.First
 	case r.state == Probing && a.permit == Probe:
-		r.pause = min(2*r.pause, r.settings.Longest)
+		r.pause = min(2*r.pause, r.options.Longest)
 	default:
 		return
 	}
@@ -106,17 +106,17 @@ func (r *rig) end(i int, longest time.Duration) {
 	if longest > 0 {
 		r.pause = min(r.pause, longest)
 	}
-	bounded := func(d time.Duration) time.Time { return r.now.Add(min(d, r.settings.Longest)) }
+	bounded := func(d time.Duration) time.Time { return r.now.Add(min(d, r.options.Longest)) }
 	r.earliest, r.longest = bounded(r.pause*3/4-1), bounded(r.pause*5/4+1)
 }
 
 // dead reports whether so many failures in a row open the breaker.
 func (r *rig) dead(row int) bool {
-	if row >= 10*r.settings.Threshold {
+	if row >= 10*r.options.Threshold {
 		return true
 	}
-	spoke := !r.answered.IsZero() && !r.now.Before(r.answered) && r.now.Sub(r.answered) < r.settings.Silence
-	return row >= r.settings.Threshold && !spoke
+	spoke := !r.answered.IsZero() && !r.now.Before(r.answered) && r.now.Sub(r.answered) < r.options.Silence
+	return row >= r.options.Threshold && !spoke
 }
 
 func (r *rig) take(i int) *attempt {
@@ -189,7 +189,7 @@ func (r *rig) check() {
 	}
 	// A probe that outlives its breaker's outage may meet one of the next outage.
 	// Of one outage there are never two.
-	if r.settings.First > longestAttempt && probes > 1 {
+	if r.options.First > longestAttempt && probes > 1 {
 		r.Fatalf("%d probes in flight", probes)
 	}
 }
@@ -218,7 +218,7 @@ func (r *rig) run(ops []byte) {
 	r.recover()
 }
 
-var modelled = []Settings{
+var modelled = []Options{
 	{Threshold: 5, First: 10 * time.Second, Longest: 5 * time.Minute},
 	{Threshold: 2, First: 10 * time.Second, Longest: time.Minute, Silence: 500 * time.Millisecond},
 	{Threshold: 1, First: 6 * time.Second, Longest: 20 * time.Second},
@@ -253,7 +253,7 @@ func FuzzBreaker(f *testing.F) {
 // time, over an outage of four hours.
 func TestWhatADeadEndpointCosts(t *testing.T) {
 	const slots = 64
-	b := New(Settings{Threshold: 5, First: 10 * time.Second, Longest: 5 * time.Minute}, rand.New(rand.NewPCG(7, 4)).Float64)
+	b := New(Options{Threshold: 5, First: 10 * time.Second, Longest: 5 * time.Minute}, rand.New(rand.NewPCG(7, 4)).Float64)
 	attempts, lastProbe, widest := 0, start, time.Duration(0)
 	var flying []attempt
 	for now := start; now.Before(at(4 * time.Hour)); now = now.Add(time.Second) {

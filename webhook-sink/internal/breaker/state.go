@@ -35,6 +35,9 @@ const (
 	Probing              // one is under way, all others are refused
 )
 
+// Counts is how many breakers are in each [State].
+type Counts [Probing + 1]int
+
 // String is the word for logs and tests.
 func (s State) String() string {
 	switch s {

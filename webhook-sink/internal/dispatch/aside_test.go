@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
+	"github.com/anabranch/anabranch/webhook-sink/internal/queues"
 	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
 )
 
@@ -69,7 +70,7 @@ func TestAUserThatFillsTheQueueIsSetAside(t *testing.T) {
 		var order, want []string
 		for i := range log {
 			f.reread(log, 50)
-			f.withinMemory(f.queues["crm"])
+			f.withinMemory(f.queues.Of("crm"))
 			j := f.flying[f.nextOf("busy")]
 			if got := f.committable(); j.key == "busy" && got > int64(len(order)*5) {
 				t.Fatalf("offset %d would be committed when %d of the busy user's events are finished", got, len(order))
@@ -85,18 +86,18 @@ func TestAUserThatFillsTheQueueIsSetAside(t *testing.T) {
 		if !slices.Equal(order, want) {
 			t.Errorf("the busy user's events came as %v", order)
 		}
-		if got := f.committable(); got != int64(len(log)) || len(f.flying) > 0 || len(f.parts[crm].aside.keys) > 0 {
-			t.Errorf("in the end %d would be committed, %d are in flight, %d keys are set aside", got, len(f.flying), len(f.parts[crm].aside.keys))
+		if got := f.committable(); got != int64(len(log)) || len(f.flying) > 0 || f.parts[crm].AsideKeys() > 0 {
+			t.Errorf("in the end %d would be committed, %d are in flight, %d keys are set aside", got, len(f.flying), f.parts[crm].AsideKeys())
 		}
 	})
 }
 
 // withinMemory holds what is in memory against what pauses a topic, and an event for
 // each key that is set aside.
-func (f *floor) withinMemory(q *queue) {
+func (f *floor) withinMemory(q *queues.Queue[*Job]) {
 	f.t.Helper()
-	if high, _ := f.marks(q); q.bytes > high || q.asideBytes > high+q.asideKeys*1000 {
-		f.t.Fatalf("%d bytes and %d of %d keys that are set aside are in memory, the limit is %d", q.bytes, q.asideBytes, q.asideKeys, high)
+	if high, _ := f.queues.Marks(q); q.Bytes > high || q.AsideBytes > high+q.AsideKeys*1000 {
+		f.t.Fatalf("%d bytes and %d of %d keys that are set aside are in memory, the limit is %d", q.Bytes, q.AsideBytes, q.AsideKeys, high)
 	}
 }
 
@@ -116,8 +117,8 @@ func TestNoMoreKeysAreSetAsideThanACommitHolds(t *testing.T) {
 		}
 		f.read(log)
 	}
-	if keys := len(f.parts[crm].aside.keys); keys > offsets.MaxAside || f.queues["crm"].asideKeys != keys {
-		t.Errorf("%d keys are set aside, %d on account, at most %d may be", keys, f.queues["crm"].asideKeys, offsets.MaxAside)
+	if keys := f.parts[crm].AsideKeys(); keys > offsets.MaxAside || f.queues.Of("crm").AsideKeys != keys {
+		t.Errorf("%d keys are set aside, %d on account, at most %d may be", keys, f.queues.Of("crm").AsideKeys, offsets.MaxAside)
 	}
 	if all := f.Watermarks(nil); len(all) > 0 && len(all[0].Done) > offsets.MaxEncoded {
 		t.Errorf("a commit would have %d bytes of metadata", len(all[0].Done))
@@ -137,14 +138,14 @@ func TestManyBusyUsersShareTheMemory(t *testing.T) {
 				log = append(log, userRecord(fmt.Sprint("user", user), int64(len(log))))
 			}
 			f.read(log[user*each:])
-			q := f.queues["crm"]
-			for q.bytes > 8<<10 { // the next is not to find the queue full of the last
+			q := f.queues.Of("crm")
+			for q.Bytes > 8<<10 { // the next is not to find the queue full of the last
 				f.end(0)
 				f.reread(log, 100)
 			}
 			f.withinMemory(q)
 		}
-		if keys := f.queues["crm"].asideKeys; keys < users/4 {
+		if keys := f.queues.Of("crm").AsideKeys; keys < users/4 {
 			t.Errorf("%d keys are set aside, expected many of %d", keys, users)
 		}
 		for len(f.flying) > 0 {
@@ -163,12 +164,12 @@ func TestTheBacklogCountsWhatIsSetAside(t *testing.T) {
 	f.own("crm", 0)
 	log := usersLog(1000, "busy")
 	f.read(log)
-	b := f.Backlogs()[0]
+	b := f.Progress()[0]
 	if b.Records != 1000 || b.AsideKeys != 1 || b.AsideRecords < 800 || b.AsideRecords > 1000 {
 		t.Errorf("backlog %+v, want 1000 records, most of them of one key set aside", b)
 	}
 	f.reread(log, 30)
-	if again := f.Backlogs()[0]; again.Records != 1000 {
+	if again := f.Progress()[0]; again.Records != 1000 {
 		t.Errorf("backlog %+v after some were brought, want 1000 records", again)
 	}
 	done := f.Watermarks(nil)

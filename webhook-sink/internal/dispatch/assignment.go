@@ -1,31 +1,71 @@
 package dispatch
 
-import "github.com/anabranch/anabranch/webhook-sink/internal/offsets"
+import (
+	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
+	"github.com/anabranch/anabranch/webhook-sink/internal/parking"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
+	"github.com/anabranch/anabranch/webhook-sink/internal/queues"
+)
+
+// Here is which partitions are ours, Dispatcher.parts, and how each ends. As in all files
+// but for the exported methods, the mutex is held.
+
+// part is a partition with what this process does about it, for as long as it is
+// assigned to us, once. When it is taken away and comes back it is another part: jobs
+// of the former keep pointing to the former, whose watermark nobody reads any more, so
+// a late completion can't commit for a partition that is no longer ours, nor for one
+// that is ours again and reads the same records anew.
+type part struct {
+	*partition.Partition
+
+	queue   *queues.Queue[*Job] // what it feeds, once it has brought something; nil for a retry topic
+	running int                 // jobs being worked on
+
+	// closing: nothing starts any more. idle is closed once nothing runs.
+	closing bool
+	idle    chan struct{}
+
+	// Of retry topics: those that wait until they are due, and how many are due and
+	// unfinished.
+	parked *parking.Lot[*Job]
+	aloft  int
+}
+
+// signal tells that nothing of the partition runs any more.
+func (p *part) signal() {
+	if p.closing && p.running == 0 {
+		close(p.idle)
+	}
+}
 
 // Assign makes partitions ours, of which before was finished beyond their
 // committed offsets. One that already is ours was lost without a word; its jobs
 // no longer count.
-func (d *Dispatcher) Assign(added map[string][]int32, before map[Place]offsets.Done) {
+func (d *Dispatcher) Assign(added map[string][]int32, before map[partition.Place]offsets.Done) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.each(added, d.close)
 	for topic, nums := range added {
 		for _, num := range nums {
-			at := Place{topic, num}
-			p := newPartition(at, before[at])
+			at := partition.Place{Topic: topic, Num: num}
+			p := &part{Partition: partition.New(at, before[at]), idle: make(chan struct{})}
+			p.parked = parking.New[*Job](func() { d.wake(p) })
 			d.parts[at] = p
-			d.remember(p)
+			if n := p.AsideKeys(); n > 0 { // what the commit knew of is brought from here on
+				d.feed(p).AsideKeys += n
+				d.seek(p)
+			}
 		}
 	}
 }
 
 // Identify notes of which topic the records of a partition are. It is called before
 // they are taken.
-func (d *Dispatcher) Identify(at Place, id offsets.TopicID) {
+func (d *Dispatcher) Identify(at partition.Place, id offsets.TopicID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if p := d.parts[at]; p != nil {
-		p.id = id
+		p.ID = id
 	}
 }
 
@@ -33,20 +73,7 @@ func (d *Dispatcher) Identify(at Place, id offsets.TopicID) {
 func (d *Dispatcher) Wants(j *Job) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.parts[j.part.Place] == j.part && !j.part.closing && !d.stopped
-}
-
-// Retries counts the partitions of retry topics that are ours.
-func (d *Dispatcher) Retries() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	count := 0
-	for _, p := range d.parts {
-		if p.retry {
-			count++
-		}
-	}
-	return count
+	return d.ours(j.part.Place) == j.part
 }
 
 // Release ends the work on partitions that are about to be taken away: what waits
@@ -57,7 +84,7 @@ func (d *Dispatcher) Release(gone map[string][]int32) []<-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var idle []<-chan struct{}
-	d.each(gone, func(p *partition) {
+	d.each(gone, func(p *part) {
 		d.close(p)
 		idle = append(idle, p.idle)
 	})
@@ -69,10 +96,7 @@ func (d *Dispatcher) Release(gone map[string][]int32) []<-chan struct{} {
 func (d *Dispatcher) Forget(gone map[string][]int32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.each(gone, func(p *partition) {
-		d.close(p)
-		delete(d.parts, p.Place)
-	})
+	d.each(gone, d.forget)
 }
 
 // ForgetTopic ends the assignment of all partitions of a topic.
@@ -81,46 +105,40 @@ func (d *Dispatcher) ForgetTopic(topic string) {
 	defer d.mu.Unlock()
 	for at, p := range d.parts {
 		if at.Topic == topic {
-			d.close(p)
-			delete(d.parts, at)
+			d.forget(p)
 		}
 	}
 }
 
+func (d *Dispatcher) forget(p *part) {
+	d.close(p)
+	delete(d.parts, p.Place)
+}
+
 // close lets nothing of p start any more and drops what waits.
-func (d *Dispatcher) close(p *partition) {
-	p.close()
-	if p.retry {
-		d.closeRetries(p)
+func (d *Dispatcher) close(p *part) {
+	if !p.closing {
+		p.closing = true
+		p.signal()
+	}
+	ours := func(j *Job) bool { return j.part == p }
+	if p.parked.Close() {
+		d.Flow.ResumePartition(p.Place)
+	}
+	if p.Retry {
+		p.aloft -= d.queues.DropDue(ours)
 		return
 	}
 	q := p.queue
 	if q == nil {
 		return
 	}
-	q.lanes.Remove(func(j *Job) bool {
-		if j.part != p {
-			return false
-		}
-		d.discharge(j)
-		return true
-	})
-	d.forgetAside(p)
 	p.queue = nil
-	if q.feeders--; q.feeders == 0 {
-		d.fed--
-	}
-	d.resumeQueue(q)
-}
-
-func (d *Dispatcher) closeRetries(p *partition) {
-	if p.paused {
-		// A pause outlives a rebalance: should the partition come back, it would
-		// never be fetched.
-		p.paused = false
-		d.flow.ResumePartition(p.Place)
-	}
-	for _, q := range d.queues {
-		d.dropDue(q, p)
-	}
+	q.AsideKeys -= p.Away()
+	d.queues.Unfeed(q, func(j *Job) bool {
+		if ours(j) {
+			d.discharge(j)
+		}
+		return ours(j)
+	})
 }

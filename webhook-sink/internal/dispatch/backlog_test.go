@@ -12,11 +12,13 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/virtual"
 	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
 	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
 )
 
-var crm = Place{schemas.DeliverTopic("crm"), 0}
+var crm = partition.Place{Topic: schemas.DeliverTopic("crm"), Num: 0}
 
 // receivedAgo hands over records whose calls were taken so long ago, offsets
 // counted from at.
@@ -31,9 +33,9 @@ func (f *floor) receivedAgo(ago time.Duration, at int64, names ...string) {
 }
 
 // backlogIs compares the backlog of a partition: how many records, and since when.
-func (f *floor) backlogIs(at Place, records int64, age time.Duration) {
+func (f *floor) backlogIs(at partition.Place, records int64, age time.Duration) {
 	f.t.Helper()
-	for _, b := range f.Backlogs() {
+	for _, b := range f.Progress() {
 		if b.Topic != at.Topic {
 			continue
 		}
@@ -67,7 +69,7 @@ func TestBacklogOfAPartition(t *testing.T) {
 		f.finish("c")
 		// Nothing is in memory. What is unread was taken after what was read.
 		f.backlogIs(crm, 7, time.Minute)
-		time.Sleep(time.Second)
+		virtual.Sleep(time.Second)
 		f.backlogIs(crm, 7, time.Minute+time.Second)
 	})
 }
@@ -106,7 +108,7 @@ func TestTheAgeOfWhatIsNotFetched(t *testing.T) {
 		f.own("crm", 0)
 		f.Look(crm, 40, 100)
 		f.backlogIs(crm, 60, 0)
-		time.Sleep(time.Minute)
+		virtual.Sleep(time.Minute)
 		f.Look(crm, 40, 130)
 		f.backlogIs(crm, 90, time.Minute)
 		// The first that is fetched says how old the backlog really is.
@@ -118,7 +120,7 @@ func TestTheAgeOfWhatIsNotFetched(t *testing.T) {
 		// All was read, then there was a pause: the next one is young.
 		f.Look(crm, 41, 41)
 		f.backlogIs(crm, 0, 0)
-		time.Sleep(time.Hour)
+		virtual.Sleep(time.Hour)
 		f.Look(crm, 41, 42)
 		f.backlogIs(crm, 1, 0)
 	})
@@ -135,7 +137,7 @@ func TestABacklogThatIsWorkedOffGetsYounger(t *testing.T) {
 			f.Read(crm, i+1, 0, i+20) // always twenty behind
 			f.finish("a")
 			f.backlogIs(crm, 19, 10*time.Second)
-			time.Sleep(time.Minute)
+			virtual.Sleep(time.Minute)
 		}
 	})
 }
@@ -150,7 +152,7 @@ func TestWhatWasFinishedBeforeIsNoBacklog(t *testing.T) {
 		for _, offset := range []int64{2, 3, 5} {
 			tr.Finish(offset, 0)
 		}
-		f.Assign(map[string][]int32{crm.Topic: {0}}, map[Place]offsets.Done{crm: tr.Done()})
+		f.Assign(map[string][]int32{crm.Topic: {0}}, map[partition.Place]offsets.Done{crm: tr.Done()})
 		f.Look(crm, 0, 6)
 		f.backlogIs(crm, 3, 0)
 	})
@@ -165,7 +167,7 @@ func TestABacklogLeavesWithItsPartition(t *testing.T) {
 		f.Forget(map[string][]int32{crm.Topic: {0}})
 		f.Look(crm, 0, 60) // asked before
 		f.Read(crm, 60, 0, 60)
-		if all := f.Backlogs(); len(all) != 0 {
+		if all := f.Progress(); len(all) != 0 {
 			t.Errorf("backlogs %v of partitions that are somebody else's", all)
 		}
 		f.own("crm", 0) // and back: what was known is somebody's past
@@ -191,7 +193,7 @@ func TestALogThatWasCutHasNoBacklog(t *testing.T) {
 func TestRetriesWaitSinceTheyWerePutThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFloor(t, quota.Limits{Each: 8, Total: 100})
-		at := Place{onFiveSeconds, 0}
+		at := partition.Place{Topic: onFiveSeconds, Num: 0}
 		f.Assign(map[string][]int32{at.Topic: {0}}, nil)
 		r := retryRecord(at.Topic, "crm", "a", 0, 0)
 		h, err := kafka.HeadersOf(r)
@@ -208,16 +210,27 @@ func TestRetriesWaitSinceTheyWerePutThere(t *testing.T) {
 	})
 }
 
+// topics returns those of some partitions.
+func (f *floor) topics(which func(partition.Progress) bool) (topics []string) {
+	for _, p := range f.Progress() {
+		if which(p) {
+			topics = append(topics, p.Topic)
+		}
+	}
+	slices.Sort(topics)
+	return slices.Compact(topics)
+}
+
 func TestTopicsThatFetchesTellNothingOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFloor(t, quota.Limits{Each: 1, Total: 100})
 		f.own("crm", 0, 1) // the other partition brings nothing
-		f.Look(Place{crm.Topic, 1}, 0, 0)
+		f.Look(partition.Place{Topic: crm.Topic, Num: 1}, 0, 0)
 		f.own("ads", 0)
-		ads := Place{schemas.DeliverTopic("ads"), 0}
+		ads := partition.Place{Topic: schemas.DeliverTopic("ads"), Num: 0}
 		unwatched := func(want ...string) {
 			t.Helper()
-			if got := slices.Sorted(slices.Values(f.Unwatched())); !slices.Equal(got, want) {
+			if got := f.topics(func(p partition.Progress) bool { return !p.Watched }); !slices.Equal(got, want) {
 				t.Errorf("unwatched are %v, want %v", got, want)
 			}
 		}
@@ -236,37 +249,10 @@ func TestTopicsThatFetchesTellNothingOf(t *testing.T) {
 		}
 		f.Read(crm, 2000, 0, 2000)
 		unwatched(crm.Topic) // paused
-		if got := slices.Sorted(slices.Values(f.Topics())); !slices.Equal(got, []string{ads.Topic, crm.Topic}) {
+		if got := f.topics(func(partition.Progress) bool { return true }); !slices.Equal(got, []string{ads.Topic, crm.Topic}) {
 			t.Errorf("topics %v", got)
 		}
 	})
-}
-
-// TestTheHeaderIsTheOneThatTheRouterWrites: its key stands in another package.
-func TestTheHeaderIsTheOneThatTheRouterWrites(t *testing.T) {
-	moment := time.UnixMilli(1_700_000_000_123)
-	r := &kgo.Record{Topic: crm.Topic, Timestamp: moment.Add(time.Hour)}
-	kafka.SetHeaders(r, &schemas.Headers{Source: "web", Received: moment})
-	p := newPartition(crm, offsets.Done{})
-	if got := p.taken(NewJob(r)); got != moment.UnixMilli() {
-		t.Errorf("taken at %d, want %d", got, moment.UnixMilli())
-	}
-	for _, broken := range []string{"", "x", "1e9", "99999999999999999999"} {
-		r.Headers = []kgo.RecordHeader{{Key: headerReceived, Value: []byte(broken)}}
-		if got := p.taken(NewJob(r)); got != r.Timestamp.UnixMilli() {
-			t.Errorf("of the header %q: taken at %d, want the record's time", broken, got)
-		}
-	}
-}
-
-func BenchmarkTakenAt(b *testing.B) {
-	r := &kgo.Record{Topic: crm.Topic}
-	kafka.SetHeaders(r, &schemas.Headers{Source: "web", Type: schemas.TypeTrack, MessageID: "m", Received: time.Now()})
-	p, j := newPartition(crm, offsets.Done{}), NewJob(r)
-	b.ReportAllocs()
-	for b.Loop() {
-		p.taken(j)
-	}
 }
 
 // BenchmarkBacklogs is what a scrape does under the mutex of the loop.
@@ -277,6 +263,6 @@ func BenchmarkBacklogs(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		f.Backlogs()
+		f.Progress()
 	}
 }

@@ -1,11 +1,3 @@
-// Package dispatch is the state of the sink's loop: which partitions are ours,
-// what waits, and what is in flight. It decides what starts next; what it decides
-// is carried out by others through the functions it is given.
-//
-//	poll -> queue of the destination -> lane of the key ---------> slot -> work
-//	poll -> heap by due time -> due ----> a wait in memory ------> slot -> work
-//	                             |------> no room: a slot reserved, put back
-//	                             |------> due later: put on
 package dispatch
 
 import (
@@ -14,36 +6,24 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
+	"github.com/anabranch/anabranch/webhook-sink/internal/queues"
 	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
 )
 
 // Dispatcher is the state of the loop. It may be used by many goroutines.
-//
-// One mutex guards all of it. Each operation takes about a microsecond and an
-// event needs three, while finer locks would have to agree on who may still
-// start when a partition is taken away in the middle of it. No network is waited
-// for under the mutex.
 type Dispatcher struct {
-	limits    quota.Limits
-	shortest  time.Duration // of the retry delays
-	fetchWait time.Duration
-	flow      Flow
-	gauges    Gauges
-	start     func(*Job)
-	reread    func(*Reread)
-	finished  chan struct{}
+	Options
 
-	mu       sync.Mutex
-	parts    map[Place]*partition // assigned to us
-	queues   map[string]*queue    // by destination id
-	line     fifo[*queue]         // queues with something ready, in turn
-	fed      int                  // queues that an assigned partition feeds
-	inFlight int                  // attempts, over all queues
-	running  int                  // jobs being worked on, with a slot or without
-	dueBytes int                  // retries that wait for a slot
-	share    float64              // of the group's retries that are ours
-	stopped  bool
-	idle     chan struct{} // closed once stopped and nothing runs
+	finished chan struct{}
+
+	mu      sync.Mutex
+	parts   map[partition.Place]*part // assigned to us
+	queues  *queues.Queues[*Job]
+	running int // jobs being worked on, with a slot or without
+	stopped bool
+	idle    chan struct{} // closed once stopped and nothing runs
 }
 
 // Options are what a Dispatcher is made of.
@@ -68,33 +48,30 @@ type Options struct {
 // all the same are accepted like any others.
 type Flow struct {
 	PauseTopic, ResumeTopic         func(topic string)
-	PausePartition, ResumePartition func(Place)
+	PausePartition, ResumePartition func(partition.Place)
 }
 
 // Gauges show the state of the loop.
 type Gauges struct {
-	InFlight prometheus.Gauge    // attempts
-	Queued   prometheus.Gauge    // bytes of first attempts, waiting or in flight
-	Due      prometheus.Gauge    // retries that wait for a slot
+	queues.Gauges
+
 	Lateness prometheus.Observer // seconds from when a retry was due to its start
 }
 
 // New returns a Dispatcher to which no partition is assigned.
 func New(o Options) *Dispatcher {
-	return &Dispatcher{
-		limits:    o.Limits,
-		shortest:  o.Shortest,
-		fetchWait: o.FetchWait,
-		flow:      o.Flow,
-		gauges:    o.Gauges,
-		start:     o.Start,
-		reread:    o.Reread,
-		parts:     make(map[Place]*partition),
-		queues:    make(map[string]*queue),
-		share:     1,
-		idle:      make(chan struct{}),
-		finished:  make(chan struct{}, 1),
-	}
+	d := &Dispatcher{Options: o, parts: make(map[partition.Place]*part), idle: make(chan struct{}), finished: make(chan struct{}, 1)}
+	d.queues = queues.New[*Job](queues.Options{
+		Limits: o.Limits, Shortest: o.Shortest, FetchWait: o.FetchWait, Gauges: o.Gauges.Gauges,
+		Pause: o.Flow.PauseTopic, Resume: o.Flow.ResumeTopic,
+		Wake: func(end func()) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			end()
+			d.fill()
+		},
+	})
+	return d
 }
 
 // Finished says that there is something to commit since it was last received.
@@ -113,88 +90,82 @@ func (d *Dispatcher) Tell() {
 func (d *Dispatcher) SetShare(share float64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.share = share
-	for _, q := range d.queues {
-		q.pace.SetShare(share)
-	}
+	d.queues.SetShare(share)
 }
 
 // Take accepts fetched jobs of one partition, in order of their offsets.
-func (d *Dispatcher) Take(at Place, jobs []*Job) {
+func (d *Dispatcher) Take(at partition.Place, jobs []*Job) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	p := d.parts[at]
-	if p == nil || p.closing || d.stopped {
+	p := d.ours(at)
+	if p == nil {
 		// Fetched just before the partition was taken away: whoever gets it fetches
 		// them again, since nothing here notes them as begun.
 		return
 	}
 	fresh := jobs[:0]
 	for _, j := range jobs {
-		if p.accept(j) && !p.skips(j) {
+		reading, ok := p.Accept(j.Record)
+		j.part, j.reading = p, reading
+		if ok {
 			fresh = append(fresh, j)
 		}
 	}
-	if p.retry {
+	if p.Retry {
 		for _, j := range fresh {
 			d.park(j)
 		}
-		d.arm(p)
-		d.pauseParked(p)
+		p.parked.Arm()
 		return
 	}
-	d.enqueue(p, fresh)
+	q := d.feed(p)
+	for _, j := range fresh {
+		d.push(q, j)
+	}
+	d.queues.Arrived(q, len(fresh), kept, d.setAside)
 	d.seek(p)
 	d.fill()
 }
 
-// Ended is how the work on a job ended.
-type Ended struct {
-	// Finished is false when our own shutdown cut it short: then it stays begun,
-	// and the watermark never passes it.
-	Finished  bool
-	Delivered bool // its attempt was,
-	Took      time.Duration
-	Withheld  bool // or there was none, since the destination is down
-}
-
-// Done takes back a job that was worked on. It returns the next job for the same
-// worker, nil when there is none.
-func (d *Dispatcher) Done(j *Job, e Ended) *Job {
+// Done takes back a job that was worked on, with the outcome of its attempt: none of a
+// job that was only put back, and abandoned of one that our own shutdown cut short,
+// even where its attempt had ended but what it calls for was not written. It returns
+// the next job for the same worker, nil when there is none.
+func (d *Dispatcher) Done(j *Job, o outcome.Outcome) *Job {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if e.Finished {
-		j.finish()
+	p := j.part
+	if o.Verdict != outcome.Abandoned { // else it stays begun, and the watermark never passes it
+		p.Finish(j.Record.Offset, j.reading, j.aside)
 		d.Tell()
 	}
 	now := time.Now()
+	// What the job held is given back before anything else may start: what starts next
+	// is decided by these counts.
 	if j.slot {
-		d.learn(j, e, now)
+		d.queues.Ended(j.queue, p.Retry, o, j.size, now.Sub(j.began), now)
 	}
 	switch {
-	case !j.IsRetry():
-		j.queue.slots.Firsts--
+	case !p.Retry:
 		d.discharge(j)
-		j.queue.lanes.Release(j.key)
-		d.resumeQueue(j.queue)
-		d.seek(j.part)
+		j.queue.Lanes.Release(j.key)
+		d.seek(p) // there is room for more of what was set aside
 	case j.slot:
-		j.queue.slots.Retries--
-		j.part.aloft--
+		p.aloft--
 	default:
-		d.unpark(j)
+		d.unpark(j) // it never left the partition's account
 	}
-	j.part.ended()
+	p.running--
+	p.signal()
 	d.running--
 	if d.stopped && d.running == 0 {
 		close(d.idle)
 	}
 	if !j.slot {
-		return nil
+		return nil // nothing became free, and its goroutine was one beside the slots
 	}
-	d.inFlight--
-	d.gauges.InFlight.Set(float64(d.inFlight))
-	d.lineUp(j.queue)
+	d.queues.LineUp(j.queue)
+	// The worker takes the next job itself, which saves a goroutine per event.
 	next := d.next(now)
 	if next != nil {
 		d.fill() // a slot that is free again may let more than one queue pass
@@ -202,20 +173,38 @@ func (d *Dispatcher) Done(j *Job, e Ended) *Job {
 	return next
 }
 
-// learn notes what an attempt shows of its destination.
-func (d *Dispatcher) learn(j *Job, e Ended, now time.Time) {
-	switch {
-	case e.Withheld:
-		j.queue.slots.Down = true
-		j.queue.pace.Withheld(now)
-	case e.Delivered:
-		slots := &j.queue.slots
-		slots.Earned, slots.Down = min(slots.Earned+1, d.limits.Each), false
-		j.queue.pace.Answered(e.Took, now)
+// fill starts whatever may start.
+func (d *Dispatcher) fill() {
+	if d.queues.IsEmpty() {
+		return
 	}
-	if !j.IsRetry() {
-		j.queue.speed.Note(now.Sub(j.began), j.size)
+	now := time.Now()
+	for j := d.next(now); j != nil; j = d.next(now) {
+		d.Start(j)
 	}
+}
+
+// next takes the next job that may start, nil when there is none.
+func (d *Dispatcher) next(now time.Time) *Job {
+	if d.stopped {
+		return nil
+	}
+	j, ok := d.queues.Next(now)
+	if !ok {
+		return nil
+	}
+	j.slot, j.began = true, now
+	if j.IsRetry() && !j.Headers.Due.IsZero() {
+		d.Gauges.Lateness.Observe(now.Sub(j.Headers.Due).Seconds())
+	}
+	d.run(j)
+	return j
+}
+
+// run notes that a job is being worked on.
+func (d *Dispatcher) run(j *Job) {
+	j.part.running++
+	d.running++
 }
 
 // Stop lets nothing start any more. The channel is closed once nothing runs.
@@ -228,11 +217,9 @@ func (d *Dispatcher) Stop() <-chan struct{} {
 	if !d.stopped {
 		d.stopped = true
 		for _, p := range d.parts {
-			stopTimer(p.timer)
+			p.parked.Stop()
 		}
-		for _, q := range d.queues {
-			stopTimer(q.timer)
-		}
+		d.queues.Stop()
 		if d.running == 0 {
 			close(d.idle)
 		}
@@ -240,17 +227,19 @@ func (d *Dispatcher) Stop() <-chan struct{} {
 	return d.idle
 }
 
-func stopTimer(t *time.Timer) {
-	if t != nil {
-		t.Stop()
+// ours returns a partition that is ours and in which something may start, else nil.
+func (d *Dispatcher) ours(at partition.Place) *part {
+	if p := d.parts[at]; p != nil && !p.closing && !d.stopped {
+		return p
 	}
+	return nil
 }
 
 // each calls f for the named partitions that are ours.
-func (d *Dispatcher) each(of map[string][]int32, f func(*partition)) {
+func (d *Dispatcher) each(of map[string][]int32, f func(*part)) {
 	for topic, nums := range of {
 		for _, num := range nums {
-			if p := d.parts[Place{topic, num}]; p != nil {
+			if p := d.parts[partition.Place{Topic: topic, Num: num}]; p != nil {
 				f(p)
 			}
 		}

@@ -10,6 +10,10 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/virtual"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
+	"github.com/anabranch/anabranch/webhook-sink/internal/queues"
 	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
 )
 
@@ -23,7 +27,7 @@ type model struct {
 	random *rand.Rand
 	floor  *floor
 	logs   []*modelLog
-	byName map[Place]*modelLog
+	byName map[partition.Place]*modelLog
 	down   map[string]bool // destinations whose attempts are withheld
 	calm   bool            // all attempts deliver
 	polite bool            // no partition is taken away without a word
@@ -32,7 +36,7 @@ type model struct {
 	jobs   map[*Job]bool    // all that ever started
 	busy   map[string]*Job  // by destination and key
 	last   map[string]int64 // offset, likewise
-	naps   map[*queue]time.Time
+	naps   map[*queues.Queue[*Job]]time.Time
 	events map[string]int // how often each was delivered
 	aside  int            // keys that were away at checks
 }
@@ -51,9 +55,9 @@ func newModel(t *testing.T, random *rand.Rand) *model {
 	t.Helper()
 	m := &model{
 		t: t, random: random, floor: newFloor(t, modelLimits(random)),
-		byName: make(map[Place]*modelLog), down: make(map[string]bool), polite: random.IntN(3) == 0,
+		byName: make(map[partition.Place]*modelLog), down: make(map[string]bool), polite: random.IntN(3) == 0,
 		jobs: make(map[*Job]bool), busy: make(map[string]*Job), last: make(map[string]int64),
-		naps: make(map[*queue]time.Time), events: make(map[string]int),
+		naps: make(map[*queues.Queue[*Job]]time.Time), events: make(map[string]int),
 	}
 	topics := []string{onFiveSeconds, onTwoMinutes}
 	for d := range modelDestinations {
@@ -61,7 +65,7 @@ func newModel(t *testing.T, random *rand.Rand) *model {
 	}
 	for _, topic := range topics {
 		for n := range modelPartitions {
-			l := newModelLog(Place{topic, int32(n)})
+			l := newModelLog(partition.Place{Topic: topic, Num: int32(n)})
 			m.logs, m.byName[l.at] = append(m.logs, l), l
 		}
 	}
@@ -70,7 +74,7 @@ func newModel(t *testing.T, random *rand.Rand) *model {
 			m.event(l, schemas.Headers{})
 		}
 	}
-	m.floor.start = m.begun
+	m.floor.Start = m.begun
 	return m
 }
 
@@ -136,24 +140,25 @@ func (m *model) land() *Job {
 }
 
 // outcome is what a worker would do with a job.
-func (m *model) outcome(j *Job) Ended {
+func (m *model) outcome(j *Job) outcome.Outcome {
 	h, c := j.Headers, j.Case()
-	ended := Ended{Finished: true, Took: time.Since(j.began)}
+	o := outcome.Outcome{Took: time.Since(j.began)}
 	switch {
 	case !c.Slot && !c.Reserved.IsZero():
 		m.again(h, c.Reserved, true)
 	case !c.Slot:
 		m.again(h, h.Due, h.Reserved)
 	case m.down[h.Destination]:
-		ended.Withheld = true
+		o.Verdict = outcome.Withheld
 		m.again(h, time.Now().Add(5*time.Second+m.upTo(time.Minute)), false)
 	case !m.calm && m.random.IntN(6) == 0:
+		o.Verdict = outcome.Retry
 		m.again(h, time.Now().Add(5*time.Second+m.upTo(5*time.Minute)), false)
 	default:
-		ended.Delivered = true
+		o.Verdict = outcome.Delivered
 		m.events[h.MessageID]++
 	}
-	return ended
+	return o
 }
 
 // reread serves one of the parts that are to be read once more. Now and then it finds
@@ -245,7 +250,7 @@ func (m *model) inFlight(which func(*Job) bool) int {
 
 // pass lets time go by, at least so much that the timers fire that are due.
 func (m *model) pass(d time.Duration) {
-	time.Sleep(d + 1)
+	virtual.Sleep(d + 1)
 	synctest.Wait()
 }
 

@@ -10,7 +10,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/virtual"
 	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
 	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
 )
 
@@ -84,7 +87,7 @@ func TestWhatFinishedBeyondTheWatermarkIsNotRepeated(t *testing.T) {
 	f.finish("c")
 	w := f.Watermarks(nil)[0]
 	next := newFloor(t, quota.Limits{Each: 8, Total: 100})
-	next.Assign(map[string][]int32{"deliver.crm": {0}}, map[Place]offsets.Done{w.part.Place: offsets.Decode(w.At.Offset, w.Done)})
+	next.Assign(map[string][]int32{"deliver.crm": {0}}, map[partition.Place]offsets.Done{w.Place: offsets.Decode(w.At.Offset, w.Done)})
 	next.give("crm", 0, 10, "a", "b", "c", "d")
 	next.expect("a", "d")
 	next.finish("a")
@@ -98,8 +101,8 @@ func TestAnUnfinishedJobHoldsTheWatermark(t *testing.T) {
 	f := newFloor(t, quota.Limits{Each: 8, Total: 100})
 	f.own("crm", 0)
 	f.give("crm", 0, 0, "a", "b")
-	f.Done(f.flying[0], Ended{Finished: false})
-	f.Done(f.flying[1], Ended{Finished: true})
+	f.Done(f.flying[0], outcome.Outcome{Verdict: outcome.Abandoned})
+	f.Done(f.flying[1], outcome.Outcome{Verdict: outcome.Retry})
 	if got := f.committable(); got != 0 {
 		t.Fatalf("offset %d would be committed, though 0 was cut short", got)
 	}
@@ -233,18 +236,18 @@ func TestAFullQueuePausesItsTopicAlone(t *testing.T) {
 			t.Fatalf("paused: %v, expected deliver.full alone", f.paused)
 		}
 		for len(f.flying) > 0 && f.paused["deliver.full"] {
-			time.Sleep(time.Second) // the slower, the sooner the lowest mark
+			virtual.Sleep(time.Second) // the slower, the sooner the lowest mark
 			f.end(0)
 		}
 		const minLow = 64 << 10 // where a topic resumes whose destination is slow
-		if left := testutil.ToFloat64(f.gauges.Queued); left >= minLow || left < minLow-overhead-64 {
+		if left := testutil.ToFloat64(f.Gauges.Queued); left >= minLow || left < minLow-partition.Overhead-64 {
 			t.Errorf("resumed with %.0f bytes in the queue, expected just below %d", left, minLow)
 		}
 		for len(f.flying) > 0 {
 			f.end(0)
 		}
-		if len(f.started) != given || testutil.ToFloat64(f.gauges.Queued) != 0 {
-			t.Errorf("%d of %d started, %.0f bytes left", len(f.started), given, testutil.ToFloat64(f.gauges.Queued))
+		if len(f.started) != given || testutil.ToFloat64(f.Gauges.Queued) != 0 {
+			t.Errorf("%d of %d started, %.0f bytes left", len(f.started), given, testutil.ToFloat64(f.Gauges.Queued))
 		}
 	})
 }
@@ -255,7 +258,7 @@ func TestTheMemoryIsSharedByTheTopicsThatFeed(t *testing.T) {
 	f := newFloor(t, quota.Limits{Each: 64, Total: 1000})
 	expect := func(topics int) {
 		t.Helper()
-		high, _ := f.marks(f.queues["d0"])
+		high, _ := f.queues.Marks(f.queues.Of("d0"))
 		if want, _ := new(quota.Speed).Marks(topics, 64, fetchWait); high != want {
 			t.Errorf("a topic pauses at %d bytes, expected %d as one of %d", high, want, topics)
 		}
@@ -267,7 +270,7 @@ func TestTheMemoryIsSharedByTheTopicsThatFeed(t *testing.T) {
 		f.give(id, 1, 0, "b")
 	}
 	f.own("silent", 0)
-	f.queue("only-retries")
+	f.queues.Of("only-retries")
 	expect(100)
 	for i := 1; i < 80; i++ {
 		f.Forget(map[string][]int32{schemas.DeliverTopic("d" + strconv.Itoa(i)): {0, 1, 2}})
@@ -323,6 +326,17 @@ func TestHoldsKnowsWhatIsOurs(t *testing.T) {
 	}
 }
 
+// Retries counts the partitions of retry topics that are ours.
+func (f *floor) Retries() int {
+	n := 0
+	for _, p := range f.Progress() {
+		if p.Destination == "" {
+			n++
+		}
+	}
+	return n
+}
+
 func TestRetriesCountsPartitionsOfRetryTopics(t *testing.T) {
 	f := newFloor(t, quota.Limits{Each: 8, Total: 100})
 	f.own("crm", 0, 1)
@@ -346,7 +360,7 @@ func BenchmarkDispatch(b *testing.B) {
 	const destinations = 100
 	f := newFloor(b, quota.Limits{Each: 64, Total: 1024})
 	flying := make(chan *Job, 1024)
-	f.start = func(j *Job) { flying <- j }
+	f.Start = func(j *Job) { flying <- j }
 	topics := make([]string, destinations)
 	jobs := make([]*Job, destinations)
 	for i := range destinations {
@@ -363,7 +377,7 @@ func BenchmarkDispatch(b *testing.B) {
 	give := func() {
 		i := n % destinations
 		jobs[i] = NewJob(&kgo.Record{Topic: topics[i], Offset: int64(n), Key: keys[n%len(keys)], Value: value})
-		f.Take(Place{topics[i], 0}, jobs[i:i+1])
+		f.Take(partition.Place{Topic: topics[i], Num: 0}, jobs[i:i+1])
 		n++
 	}
 	for range 64 * destinations {

@@ -11,6 +11,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
+	"github.com/anabranch/anabranch/webhook-sink/internal/parking"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
+	"github.com/anabranch/anabranch/webhook-sink/internal/queues"
 	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
 )
 
@@ -32,7 +36,7 @@ func (r *retryRoom) at(due time.Duration, id string, from, n int, change func(*k
 			change(record, jobs[i])
 		}
 	}
-	r.Take(Place{onTwoMinutes, 0}, jobs)
+	r.Take(partition.Place{Topic: onTwoMinutes, Num: 0}, jobs)
 }
 
 // large makes a retry as large as a MiB.
@@ -52,7 +56,7 @@ func (r *retryRoom) outage() {
 func (r *retryRoom) down() {
 	r.own("crm", 0)
 	r.give("crm", 0, 0, "out", "up")
-	r.endAs(0, Ended{Finished: true, Withheld: true})
+	r.endAs(0, outcome.Outcome{Verdict: outcome.Withheld})
 	r.pass(30 * time.Minute)
 }
 
@@ -62,7 +66,7 @@ func TestADueRetryWaitsForASlotAndTakesTheFirst(t *testing.T) {
 		r.at(time.Minute, "well", 3, 1, nil)
 		r.pass(time.Minute)
 		r.expect("hung0", "well3")
-		if waiting := testutil.ToFloat64(r.gauges.Due); waiting != 2 {
+		if waiting := testutil.ToFloat64(r.Gauges.Due); waiting != 2 {
 			t.Errorf("%v wait, expected 2", waiting)
 		}
 		r.pass(5 * time.Second)
@@ -160,13 +164,13 @@ func TestWhatFindsNoRoomIsPutBackForAMomentOfItsOwn(t *testing.T) {
 
 func TestAThousandRetriesOfADestinationWaitAtMost(t *testing.T) {
 	inRetryRoom(t, quota.Limits{Each: 2, Total: 100}, func(r *retryRoom) {
-		r.at(time.Minute, "hung", 0, maxDue+11, reservedBefore)
+		r.at(time.Minute, "hung", 0, queues.MaxDue+11, reservedBefore)
 		r.pass(time.Minute)
 		if attempts, putBack := r.aloft(); len(attempts) != 1 || len(putBack) != 11 {
 			t.Errorf("%d attempts, %d put back; expected 1 and 11", len(attempts), len(putBack))
 		}
-		if waiting := testutil.ToFloat64(r.gauges.Due); waiting != maxDue-1 {
-			t.Errorf("%v wait, expected %d less the one that started", waiting, maxDue)
+		if waiting := testutil.ToFloat64(r.Gauges.Due); waiting != queues.MaxDue-1 {
+			t.Errorf("%v wait, expected %d less the one that started", waiting, queues.MaxDue)
 		}
 	})
 }
@@ -181,8 +185,8 @@ func TestRetriesThatWaitStayWithinTheirMemory(t *testing.T) {
 			r.at(2*time.Minute, id, 100+100*i, 100, large)
 		}
 		r.pass(2 * time.Minute)
-		if r.dueBytes > maxDueBytes || r.dueBytes < maxDueBytes/2 {
-			t.Errorf("%d bytes wait, expected at most %d and more than half", r.dueBytes, maxDueBytes)
+		if r.queues.DueBytes > queues.MaxDueBytes || r.queues.DueBytes < queues.MaxDueBytes/2 {
+			t.Errorf("%d bytes wait, expected at most %d and more than half", r.queues.DueBytes, queues.MaxDueBytes)
 		}
 		r.at(0, "well", 1000, 3, nil)
 		r.pass(0)
@@ -205,8 +209,8 @@ func TestAFreeSlotNeedsNoMemory(t *testing.T) {
 		if attempts, _ := r.aloft(); !slices.Contains(attempts, "well1000") {
 			t.Errorf("attempts %v; expected one of well too", attempts)
 		}
-		if most := maxDueBytes + 31<<20; r.dueBytes > most {
-			t.Errorf("%d bytes wait, expected at most %d", r.dueBytes, most)
+		if most := queues.MaxDueBytes + 31<<20; r.queues.DueBytes > most {
+			t.Errorf("%d bytes wait, expected at most %d", r.queues.DueBytes, most)
 		}
 	})
 }
@@ -221,7 +225,7 @@ func TestADestinationThatHangsDelaysNobodyElsesRetries(t *testing.T) {
 		if r.isPaused("{webhook-retry.2m 0}") {
 			t.Fatal("the partition is paused")
 		}
-		if got := r.parts[Place{onTwoMinutes, 0}].parked; got != 0 {
+		if got := r.parts[partition.Place{Topic: onTwoMinutes, Num: 0}].parked.Bytes(); got != 0 {
 			t.Errorf("%d bytes are on the partition's account", got)
 		}
 		for i := range 50 {
@@ -241,17 +245,17 @@ func TestADestinationThatHangsDelaysNobodyElsesRetries(t *testing.T) {
 // must fit into the metadata of a commit, or a clean stop repeats it.
 func TestAPartitionKeepsFewUnfinished(t *testing.T) {
 	inRetryRoom(t, quota.Limits{Each: 2, Total: 100}, func(r *retryRoom) {
-		r.at(time.Minute, "one", 0, maxDue, reservedBefore)
-		r.at(time.Minute, "two", maxDue, maxDue, reservedBefore)
+		r.at(time.Minute, "one", 0, queues.MaxDue, reservedBefore)
+		r.at(time.Minute, "two", queues.MaxDue, queues.MaxDue, reservedBefore)
 		r.pass(time.Minute)
 		attempts, putBack := r.aloft()
-		if len(attempts) != 2 || len(putBack) != 2*maxDue-maxAloft {
+		if len(attempts) != 2 || len(putBack) != 2*queues.MaxDue-maxAloft {
 			t.Errorf("%d attempts, %d put back; expected 2, and %d to stay", len(attempts), len(putBack), maxAloft)
 		}
 		for range maxAloft {
 			r.end(slices.IndexFunc(r.flying, func(j *Job) bool { return j.slot }))
 		}
-		if p := r.parts[Place{onTwoMinutes, 0}]; p.aloft != 0 {
+		if p := r.parts[partition.Place{Topic: onTwoMinutes, Num: 0}]; p.aloft != 0 {
 			t.Errorf("%d are on the partition's account after all have ended", p.aloft)
 		}
 	})
@@ -261,7 +265,7 @@ func TestAPartitionKeepsFewUnfinished(t *testing.T) {
 // may be somebody else's pause by now.
 func TestWhatIsPutBackLateResumesNothing(t *testing.T) {
 	inRetryRoom(t, quota.Limits{Each: 2, Total: 100}, func(r *retryRoom) {
-		count := 2*(parkHigh/overhead) + 2
+		count := 2*(parking.High/partition.Overhead) + 2
 		far := func(_ *kgo.Record, j *Job) { j.Headers.Due = time.Now().Add(time.Hour) }
 		r.at(time.Minute, "crm", 0, count, far)
 		r.pass(2 * time.Minute) // all are being put on another topic

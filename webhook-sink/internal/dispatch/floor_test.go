@@ -11,6 +11,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
+	"github.com/anabranch/anabranch/webhook-sink/internal/queues"
 	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
 )
 
@@ -33,7 +36,7 @@ const (
 )
 
 // delivered is the usual end of a job.
-var delivered = Ended{Finished: true, Delivered: true, Took: 10 * time.Millisecond}
+var delivered = outcome.Outcome{Verdict: outcome.Delivered, Took: 10 * time.Millisecond}
 
 func newFloor(tb testing.TB, limits quota.Limits) *floor {
 	tb.Helper()
@@ -56,15 +59,15 @@ func (f *floor) flowOf() Flow {
 	return Flow{
 		PauseTopic:      func(topic string) { set(topic, true) },
 		ResumeTopic:     func(topic string) { set(topic, false) },
-		PausePartition:  func(at Place) { set(fmt.Sprint(at), true) },
-		ResumePartition: func(at Place) { set(fmt.Sprint(at), false) },
+		PausePartition:  func(at partition.Place) { set(fmt.Sprint(at), true) },
+		ResumePartition: func(at partition.Place) { set(fmt.Sprint(at), false) },
 	}
 }
 
 func (f *floor) gaugesOf() Gauges {
 	gauge := func() prometheus.Gauge { return prometheus.NewGauge(prometheus.GaugeOpts{Name: "g", Help: "G."}) }
 	return Gauges{
-		InFlight: gauge(), Queued: gauge(), Due: gauge(),
+		Gauges:   queues.Gauges{InFlight: gauge(), Queued: gauge(), Due: gauge()},
 		Lateness: prometheus.ObserverFunc(func(late float64) { f.late = append(f.late, late) }),
 	}
 }
@@ -79,12 +82,12 @@ func (f *floor) end(i int) {
 	f.endAs(i, delivered)
 }
 
-func (f *floor) endAs(i int, e Ended) {
+func (f *floor) endAs(i int, o outcome.Outcome) {
 	f.mu.Lock() // timers start jobs under it
 	j := f.flying[i]
 	f.flying = slices.Delete(f.flying, i, i+1)
 	f.mu.Unlock()
-	if next := f.Done(j, e); next != nil {
+	if next := f.Done(j, o); next != nil {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.begun(next)
@@ -102,13 +105,13 @@ func (f *floor) finish(name string) {
 }
 
 // finishAs finishes the job in flight of that name in a certain way.
-func (f *floor) finishAs(name string, e Ended) {
+func (f *floor) finishAs(name string, o outcome.Outcome) {
 	f.t.Helper()
 	i := slices.IndexFunc(f.flying, func(j *Job) bool { return string(j.Record.Value) == name })
 	if i < 0 {
 		f.t.Fatalf("%s is not in flight", name)
 	}
-	f.endAs(i, e)
+	f.endAs(i, o)
 }
 
 func (f *floor) own(id string, partitions ...int32) {
@@ -117,15 +120,15 @@ func (f *floor) own(id string, partitions ...int32) {
 
 // give hands over one record per name; the first letter is its key. Offsets are
 // counted from at.
-func (f *floor) give(id string, partition int32, at int64, names ...string) {
+func (f *floor) give(id string, num int32, at int64, names ...string) {
 	var jobs []*Job
 	for i, name := range names {
 		jobs = append(jobs, NewJob(&kgo.Record{
-			Topic: schemas.DeliverTopic(id), Partition: partition, Offset: at + int64(i),
+			Topic: schemas.DeliverTopic(id), Partition: num, Offset: at + int64(i),
 			Key: []byte(name[:1]), Value: []byte(name),
 		}))
 	}
-	f.Take(Place{schemas.DeliverTopic(id), partition}, jobs)
+	f.Take(partition.Place{Topic: schemas.DeliverTopic(id), Num: num}, jobs)
 }
 
 // isPaused and inTheAir take the mutex under which timers start jobs, pause and

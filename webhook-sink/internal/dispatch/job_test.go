@@ -6,6 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
 )
 
 // TestAJobKeepsNothingOfTheResponse: what was fetched is overwritten, and the job
@@ -27,8 +29,8 @@ func TestAJobKeepsNothingOfTheResponse(t *testing.T) {
 		t.Errorf("record (-want +got):\n%s", diff)
 	}
 	_ = append(j.Record.Key, "!!!!!"...) // must not run into the value
-	if string(j.Record.Value) != "value" || j.size != len("keyvalueheader")+overhead {
-		t.Errorf("value %q of a job of %d bytes, expected an untouched value and %d", j.Record.Value, j.size, len("keyvalueheader")+overhead)
+	if string(j.Record.Value) != "value" || j.size != len("keyvalueheader")+partition.Overhead {
+		t.Errorf("value %q of a job of %d bytes, expected an untouched value and %d", j.Record.Value, j.size, len("keyvalueheader")+partition.Overhead)
 	}
 	if tombstone := NewJob(&kgo.Record{Key: []byte("k")}); tombstone.Record.Value != nil {
 		t.Error("a record without a value has one now")

@@ -1,13 +1,15 @@
 package dispatch
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/anabranch/anabranch/webhook-sink/internal/parking"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
+	"github.com/anabranch/anabranch/webhook-sink/internal/queues"
 )
 
 func lane(j *Job) string { return j.Record.Topic + "/" + j.key }
@@ -69,7 +71,7 @@ func (m *model) check() {
 	m.checkPartitions()
 	m.checkQueues()
 	for q := range m.naps {
-		if !q.napping {
+		if !q.Napping {
 			delete(m.naps, q)
 		}
 	}
@@ -79,7 +81,7 @@ func (m *model) check() {
 func (m *model) checkLimits() {
 	f := m.floor
 	attempts := 0
-	firsts, retries := make(map[*queue]int), make(map[*queue]int)
+	firsts, retries := make(map[*queues.Queue[*Job]]int), make(map[*queues.Queue[*Job]]int)
 	for _, j := range f.flying {
 		switch {
 		case !j.slot:
@@ -91,13 +93,13 @@ func (m *model) checkLimits() {
 		}
 		attempts++
 	}
-	if attempts > f.limits.Total || attempts != f.inFlight {
-		m.t.Fatalf("%d in flight, the limit is %d, and the dispatcher counts %d", attempts, f.limits.Total, f.inFlight)
+	if attempts > f.queues.Limits.Total || attempts != f.queues.InFlight {
+		m.t.Fatalf("%d in flight, the limit is %d, and the dispatcher counts %d", attempts, f.queues.Limits.Total, f.queues.InFlight)
 	}
-	for _, q := range f.queues {
-		if firsts[q] != q.slots.Firsts || retries[q] != q.slots.Retries || firsts[q]+retries[q] > f.limits.Each || retries[q] > max(1, f.limits.Each/2) {
+	for _, q := range f.queues.ByID {
+		if firsts[q] != q.Slots.Firsts || retries[q] != q.Slots.Retries || firsts[q]+retries[q] > f.queues.Limits.Each || retries[q] > max(1, f.queues.Limits.Each/2) {
 			m.t.Fatalf("%d first attempts and %d retries in flight, the limit is %d, and the dispatcher counts %d and %d",
-				firsts[q], retries[q], f.limits.Each, q.slots.Firsts, q.slots.Retries)
+				firsts[q], retries[q], f.queues.Limits.Each, q.Slots.Firsts, q.Slots.Retries)
 		}
 	}
 }
@@ -105,91 +107,106 @@ func (m *model) checkLimits() {
 // checkPartitions holds the accounts of retry partitions against what they hold,
 // and their timers against the time.
 func (m *model) checkPartitions() {
-	parked := make(map[*partition]int)
-	for _, j := range m.floor.flying {
-		if !j.slot {
-			parked[j.part] += j.size
-		}
-	}
+	aloft := m.aloft()
 	for at, p := range m.floor.parts {
-		for _, j := range p.waiting {
-			parked[p] += j.size
-		}
-		paused := m.floor.paused[fmt.Sprint(at)]
-		switch {
-		case p.closing:
+		if p.closing || !p.Retry {
 			continue
-		case p.parked != parked[p]:
-			m.t.Fatalf("%d bytes are on the account of %v, which has %d", p.parked, at, parked[p])
-		case p.retry && paused && p.parked < parkLow, p.retry && !paused && p.parked > parkHigh:
-			m.t.Fatalf("%v is paused: %t, with %d bytes", at, paused, p.parked)
-		case len(p.waiting) > 0 && !p.waiting[0].turn.After(time.Now()):
-			m.t.Fatalf("the turn of a retry of %v came %s ago", at, time.Since(p.waiting[0].turn))
+		}
+		parked := 0
+		for _, r := range m.byName[at].unfinished() {
+			if !aloft[r.Offset][p] {
+				parked += partition.Size(r)
+			}
+		}
+		bytes, paused := p.parked.Bytes(), m.floor.paused[fmt.Sprint(at)]
+		turn, waits := p.parked.Next()
+		switch {
+		case bytes != parked:
+			m.t.Fatalf("%d bytes are on the account of %v, which has %d", bytes, at, parked)
+		case paused && bytes < parking.Low, !paused && bytes > parking.High, paused != p.parked.IsPaused():
+			m.t.Fatalf("%v is paused: %t, with %d bytes", at, paused, bytes)
+		case waits && !turn.After(time.Now()):
+			m.t.Fatalf("the turn of a retry of %v came %s ago", at, time.Since(turn))
 		}
 	}
+}
+
+// aloft are the retries, by offset and partition, that wait for a slot or have one.
+func (m *model) aloft() map[int64]map[*part]bool {
+	all := make(map[int64]map[*part]bool)
+	note := func(j *Job) {
+		if all[j.Record.Offset] == nil {
+			all[j.Record.Offset] = make(map[*part]bool)
+		}
+		all[j.Record.Offset][j.part] = true
+	}
+	for _, j := range m.floor.flying {
+		if j.slot {
+			note(j)
+		}
+	}
+	m.floor.queues.DropDue(func(j *Job) bool {
+		note(j)
+		return false
+	})
+	return all
 }
 
 // checkQueues looks for what could start and does not, and holds the accounts of
 // due retries against the retries.
 func (m *model) checkQueues() {
 	due, bytes, queued, aside := 0, 0, 0, 0
-	for id, q := range m.floor.queues {
+	for id, q := range m.floor.queues.ByID {
 		own := 0
-		for _, j := range q.due.items[q.due.head:] {
-			own += j.size
-		}
-		due, bytes, queued = due+q.due.len(), bytes+own, queued+q.bytes+q.asideBytes
-		aside += q.asideKeys
-		if own != q.dueBytes || q.due.len() > maxDue {
-			m.t.Fatalf("%d retries of %s wait with %d bytes, on their account are %d", q.due.len(), id, own, q.dueBytes)
+		q.Due.Remove(func(w queues.Waiting[*Job]) bool {
+			own += w.Job.size
+			return false
+		})
+		due, bytes, queued = due+q.Due.Len(), bytes+own, queued+q.Bytes+q.AsideBytes
+		aside += q.AsideKeys
+		if own != q.DueBytes || q.Due.Len() > queues.MaxDue {
+			m.t.Fatalf("%d retries of %s wait with %d bytes, on their account are %d", q.Due.Len(), id, own, q.DueBytes)
 		}
 		m.checkIdle(id, q)
 	}
-	if bytes != m.floor.dueBytes {
-		m.t.Fatalf("%d bytes of retries wait, on their account are %d", bytes, m.floor.dueBytes)
+	if bytes != m.floor.queues.DueBytes {
+		m.t.Fatalf("%d bytes of retries wait, on their account are %d", bytes, m.floor.queues.DueBytes)
 	}
 	if away := m.away(); aside != away {
 		m.t.Fatalf("%d keys are away, on their account are %d", away, aside)
 	}
-	m.gauge("due", m.floor.gauges.Due, due)
-	m.gauge("queued", m.floor.gauges.Queued, queued)
-	m.gauge("in flight", m.floor.gauges.InFlight, m.floor.inFlight)
+	m.gauge("due", m.floor.Gauges.Due, due)
+	m.gauge("queued", m.floor.Gauges.Queued, queued)
+	m.gauge("in flight", m.floor.Gauges.InFlight, m.floor.queues.InFlight)
 }
 
-// away counts the keys that are away, and holds what is known of each against what
-// was brought of it.
+// away counts the keys that are away.
 func (m *model) away() int {
 	away := 0
 	for at, p := range m.floor.parts {
-		for _, k := range p.aside.keys {
-			switch {
-			case p.closing:
-				continue
-			case k.away:
-				away++
-				m.aside++
-			case len(k.brought) == 0:
-				m.t.Fatalf("a key of %v is back and finished, and not forgotten", at)
-			}
-			if !slices.IsSortedFunc(k.brought, func(a, b brought) int { return cmp.Compare(a.offset, b.offset) }) || k.skipped < 0 {
-				m.t.Fatalf("of a key of %v %v were brought, and %d are to come", at, k.brought, k.skipped)
-			}
+		if p.closing {
+			continue
 		}
+		if p.Away() > p.AsideKeys() {
+			m.t.Fatalf("of %d keys of %v %d are away", p.AsideKeys(), at, p.Away())
+		}
+		away += p.Away()
 	}
+	m.aside += away
 	return away
 }
 
 // checkIdle: a nap is over within a second, since retries start at least that
 // often.
-func (m *model) checkIdle(id string, q *queue) {
+func (m *model) checkIdle(id string, q *queues.Queue[*Job]) {
 	f := m.floor
 	switch {
 	case m.halted:
-	case q.lanes.Ready() && f.limits.Room(&q.slots, f.inFlight):
+	case q.Lanes.Ready() && f.queues.Limits.Room(&q.Slots, f.queues.InFlight):
 		m.t.Fatalf("a first attempt of %s could start", id)
-	case q.due.len() == 0 || !f.limits.Retry(&q.slots, f.inFlight):
+	case q.Due.Len() == 0 || !f.queues.Limits.Retry(&q.Slots, f.queues.InFlight):
 		delete(m.naps, q)
-	case !q.napping:
+	case !q.Napping:
 		m.t.Fatalf("a retry of %s could start", id)
 	case m.naps[q].IsZero():
 		m.naps[q] = time.Now()
@@ -273,11 +290,11 @@ func anyJob(*Job) bool { return true }
 func (m *model) expectNothing() {
 	m.floor.mu.Lock()
 	defer m.floor.mu.Unlock()
-	m.gauge("due", m.floor.gauges.Due, 0)
-	m.gauge("queued", m.floor.gauges.Queued, 0)
-	m.gauge("in flight", m.floor.gauges.InFlight, 0)
-	if m.floor.dueBytes != 0 || m.floor.running != 0 {
-		m.t.Fatalf("%d bytes of retries are left, and %d jobs", m.floor.dueBytes, m.floor.running)
+	m.gauge("due", m.floor.Gauges.Due, 0)
+	m.gauge("queued", m.floor.Gauges.Queued, 0)
+	m.gauge("in flight", m.floor.Gauges.InFlight, 0)
+	if m.floor.queues.DueBytes != 0 || m.floor.running != 0 {
+		m.t.Fatalf("%d bytes of retries are left, and %d jobs", m.floor.queues.DueBytes, m.floor.running)
 	}
 	for name, paused := range m.floor.paused {
 		if paused {

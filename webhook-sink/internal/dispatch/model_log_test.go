@@ -12,13 +12,15 @@ import (
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
 )
 
 // modelLog is one partition: its log, what is committed of it, and what this
 // member knows of it.
 type modelLog struct {
-	at        Place
+	at        partition.Place
 	records   []*kgo.Record // with gaps between their offsets
+	begun     int           // index of the first that was handed over since it was assigned
 	fetched   int           // how many of them were handed over since it was assigned
 	committed int64
 	metadata  string
@@ -28,7 +30,7 @@ type modelLog struct {
 	known     map[int64]bool // those that the broker was told of
 }
 
-func newModelLog(at Place) *modelLog {
+func newModelLog(at partition.Place) *modelLog {
 	return &modelLog{at: at, finished: make(map[int64]bool), known: make(map[int64]bool)}
 }
 
@@ -88,7 +90,7 @@ func (l *modelLog) part(from int64, n int) ([]*kgo.Record, int64) {
 // gain makes the partition ours: fetching begins at what is committed, or where that
 // says.
 func (l *modelLog) gain(f *floor) {
-	f.Assign(l.one(), map[Place]offsets.Done{l.at: offsets.Decode(l.committed, l.metadata)})
+	f.Assign(l.one(), map[partition.Place]offsets.Done{l.at: offsets.Decode(l.committed, l.metadata)})
 	l.mine, l.owned = true, make(map[int64]bool)
 	begin := l.committed
 	if at, ok := f.Resume(l.at, l.committed); ok {
@@ -98,10 +100,21 @@ func (l *modelLog) gain(f *floor) {
 	if l.fetched < 0 {
 		l.fetched = len(l.records)
 	}
+	l.begun = l.fetched
+}
+
+// unfinished are the records that were handed over and have not ended.
+func (l *modelLog) unfinished() (all []*kgo.Record) {
+	for _, r := range l.records[l.begun:l.fetched] {
+		if !l.owned[r.Offset] && !l.known[r.Offset] {
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // accept is the broker taking a commit: nothing below it may be unfinished.
-func (l *modelLog) accept(t *testing.T, w Watermark) {
+func (l *modelLog) accept(t *testing.T, w partition.Watermark) {
 	t.Helper()
 	if !l.mine {
 		t.Fatalf("commit of %v, which is not ours", l.at)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
 	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
 )
 
@@ -55,8 +57,8 @@ func TestAPartitionThatGoesWhileItsRetriesNap(t *testing.T) {
 		r.finish("crm0")
 		<-idle[0]
 		r.Forget(gone)
-		if waiting := testutil.ToFloat64(r.gauges.Due); waiting != 0 || r.dueBytes != 0 {
-			t.Errorf("%v retries and %d bytes are left in the books", waiting, r.dueBytes)
+		if waiting := testutil.ToFloat64(r.Gauges.Due); waiting != 0 || r.queues.DueBytes != 0 {
+			t.Errorf("%v retries and %d bytes are left on the accounts", waiting, r.queues.DueBytes)
 		}
 		r.Assign(gone, nil)
 		r.at(0, "crm", 1, 2, nil)
@@ -77,10 +79,10 @@ func TestRetriesOfOtherPartitionsStay(t *testing.T) {
 		r.pass(0)
 		other := NewJob(retryRecord(onFiveSeconds, "crm", "other", 0, 0))
 		other.Read()
-		r.Take(Place{onFiveSeconds, 0}, []*Job{other})
+		r.Take(partition.Place{Topic: onFiveSeconds, Num: 0}, []*Job{other})
 		r.pass(0)
 		r.Forget(map[string][]int32{onTwoMinutes: {0}})
-		if waiting := testutil.ToFloat64(r.gauges.Due); waiting != 1 {
+		if waiting := testutil.ToFloat64(r.Gauges.Due); waiting != 1 {
 			t.Errorf("%v retries wait, expected 1", waiting)
 		}
 		r.end(0)
@@ -109,7 +111,7 @@ func TestANewOutageEndsTheNapInTime(t *testing.T) {
 		r.pass(20 * time.Second) // long enough to be another one
 		r.at(0, "crm", 0, 5, nil)
 		r.pass(0)
-		r.endAs(0, Ended{Finished: true, Withheld: true})
+		r.endAs(0, outcome.Outcome{Verdict: outcome.Withheld})
 		r.pass(time.Second)
 		r.expect("crm1", "crm2", "crm3", "crm4")
 	})

@@ -11,6 +11,9 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/virtual"
+	"github.com/anabranch/anabranch/webhook-sink/internal/parking"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
 	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
 )
 
@@ -44,7 +47,7 @@ func (r *retryRoom) wait(at int64, dues map[string]time.Duration, names ...strin
 		jobs[i] = NewJob(retryRecord(onTwoMinutes, "crm", name, at+int64(i), dues[name]))
 		jobs[i].Read()
 	}
-	r.Take(Place{onTwoMinutes, 0}, jobs)
+	r.Take(partition.Place{Topic: onTwoMinutes, Num: 0}, jobs)
 }
 
 // aloft returns which jobs in flight are attempts and which are put back.
@@ -63,7 +66,7 @@ func (r *retryRoom) aloft() (attempts, putBack []string) {
 
 // pass lets time go by.
 func (r *retryRoom) pass(d time.Duration) {
-	time.Sleep(d)
+	virtual.Sleep(d)
 	synctest.Wait()
 }
 
@@ -79,7 +82,7 @@ func TestARetryThatTheBrokersClockMarks(t *testing.T) {
 			record.Attrs = kgo.NewRecordAttrs(kgo.RecordAttrsOpts{TimestampType: 1})
 			j := NewJob(record)
 			j.Read()
-			r.Take(Place{onTwoMinutes, 0}, []*Job{j})
+			r.Take(partition.Place{Topic: onTwoMinutes, Num: 0}, []*Job{j})
 		}
 		r.pass(2*time.Minute - time.Millisecond)
 		if attempts, putBack := r.aloft(); len(attempts)+len(putBack) > 0 {
@@ -131,7 +134,7 @@ func TestARetryForNobodyIsNotAttempted(t *testing.T) {
 		unreadable.Read()
 		nobodys := NewJob(&kgo.Record{Topic: onTwoMinutes, Offset: 1})
 		nobodys.Read()
-		r.Take(Place{onTwoMinutes, 0}, []*Job{unreadable, nobodys})
+		r.Take(partition.Place{Topic: onTwoMinutes, Num: 0}, []*Job{unreadable, nobodys})
 		r.pass(0)
 		if attempts, putBack := r.aloft(); len(attempts) != 0 || len(putBack) != 2 {
 			t.Errorf("%d attempts, %d without a slot; expected two without", len(attempts), len(putBack))
@@ -160,7 +163,7 @@ func TestARestOfLessThanTheShortestDelayIsWaitedFor(t *testing.T) {
 		r := newRetryRoom(t, quota.Limits{Each: 2, Total: 100})
 		j := NewJob(retryRecord(onFiveSeconds, "crm", "a", 0, 8*time.Second))
 		j.Read()
-		r.Take(Place{onFiveSeconds, 0}, []*Job{j})
+		r.Take(partition.Place{Topic: onFiveSeconds, Num: 0}, []*Job{j})
 		r.pass(8*time.Second - 1)
 		r.expect()
 		r.pass(1)
@@ -174,7 +177,7 @@ func TestAPartitionOfRetriesPausesAndResumes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRetryRoom(t, quota.Limits{Each: 1000, Total: 10_000})
 		name := func(i int) string { return string(rune('a' + i%26)) }
-		count := parkHigh/overhead + 1
+		count := parking.High/partition.Overhead + 1
 		dues := make(map[string]time.Duration)
 		var names []string
 		for i := range count {
@@ -183,13 +186,13 @@ func TestAPartitionOfRetriesPausesAndResumes(t *testing.T) {
 		}
 		r.wait(0, dues, names...)
 		if !r.isPaused("{webhook-retry.2m 0}") {
-			t.Fatalf("not paused with %d retries of %d bytes and more", count, overhead)
+			t.Fatalf("not paused with %d retries of %d bytes and more", count, partition.Overhead)
 		}
 		r.pass(time.Minute)
 		if r.isPaused("{webhook-retry.2m 0}") {
 			t.Error("stays paused after all that waited was started")
 		}
-		if got := r.parts[Place{onTwoMinutes, 0}].parked; got >= parkLow {
+		if got := r.parts[partition.Place{Topic: onTwoMinutes, Num: 0}].parked.Bytes(); got >= parking.Low {
 			t.Errorf("%d bytes are still on the partition's account", got)
 		}
 	})
@@ -199,7 +202,7 @@ func TestPausedRetriesAreResumedWhenTheirPartitionGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRetryRoom(t, quota.Limits{Each: 2, Total: 100})
 		dues := map[string]time.Duration{"a": time.Minute}
-		names := make([]string, parkHigh/overhead+1)
+		names := make([]string, parking.High/partition.Overhead+1)
 		for i := range names {
 			names[i] = "a"
 		}
@@ -221,7 +224,7 @@ func TestStopEndsTheTimers(t *testing.T) {
 		r.wait(0, map[string]time.Duration{"a": time.Minute, "far": 2 * time.Hour}, "a", "far")
 		<-r.Stop()
 		r.pass(time.Hour)
-		r.wake(r.parts[Place{onTwoMinutes, 0}]) // a timer that was firing already
+		r.wake(r.parts[partition.Place{Topic: onTwoMinutes, Num: 0}]) // a timer that was firing already
 		r.expect()
 	})
 }

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"testing"
 
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
 )
 
@@ -14,13 +15,13 @@ func TestADestinationEarnsItsSlots(t *testing.T) {
 	f.own("crm", 0)
 	f.give("crm", 0, 0, "a1", "b1", "c1", "d1", "e1", "f1", "g1", "h1", "i1")
 	f.expect("a1")
-	f.finishAs("a1", Ended{Finished: true})
+	f.finishAs("a1", outcome.Outcome{Verdict: outcome.Retry})
 	f.expect("b1")
-	f.finishAs("b1", Ended{Finished: true, Delivered: true})
+	f.finishAs("b1", outcome.Outcome{Verdict: outcome.Delivered})
 	f.expect("c1", "d1")
-	f.finishAs("c1", Ended{Finished: true, Delivered: true})
-	f.finishAs("d1", Ended{Finished: true, Delivered: true})
+	f.finishAs("c1", outcome.Outcome{Verdict: outcome.Delivered})
+	f.finishAs("d1", outcome.Outcome{Verdict: outcome.Delivered})
 	f.expect("e1", "f1", "g1", "h1") // not a fifth
-	f.finishAs("e1", Ended{Finished: true})
+	f.finishAs("e1", outcome.Outcome{Verdict: outcome.Retry})
 	f.expect("f1", "g1", "h1", "i1") // a failure costs nothing
 }

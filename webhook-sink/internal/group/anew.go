@@ -8,8 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
 )
 
 // commit is what the group keeps for a partition.
@@ -44,68 +44,70 @@ func stale(c commit, p present) bool {
 }
 
 // judge notes which partitions are to be read from their start, whatever is committed.
-func (m *Member) judge(ctx context.Context, commits map[dispatch.Place]commit) {
+func (m *Member) judge(ctx context.Context, commits map[partition.Place]commit) {
 	now, err := m.look(ctx, commits)
 	if err != nil {
-		m.Logger.Warn("look up topics failed, taking their committed offsets as they are", "error", err)
+		m.Logger.Warn("looking up topics failed, using the committed offsets as they are", "error", err)
 	}
-	m.resuming.Lock()
-	defer m.resuming.Unlock()
 	for at, c := range commits {
-		p, known := now[at]
-		if !known || !stale(c, p) {
-			delete(m.anew, at)
-			continue
+		if p, known := now[at]; known && stale(c, p) {
+			m.note(at, atStart)
+			m.Logger.Warn("topic was recreated since its offset was committed, reading it from its beginning",
+				"topic", at.Topic, "partition", at.Num, "committed", c.offset)
 		}
-		if m.anew == nil {
-			m.anew = make(map[dispatch.Place]bool)
-		}
-		m.anew[at] = true
-		m.Logger.Warn("topic was made anew since its offset was committed, reading it from its start",
-			"topic", at.Topic, "partition", at.Num, "committed", c.offset)
 	}
 }
 
-func (m *Member) isAnew(at dispatch.Place) bool {
+// atStart is the first record, in place of an offset.
+var atStart = kgo.EpochOffset{Offset: -1}
+
+// note keeps where reading of a partition begins, other than the group's commit says.
+func (m *Member) note(at partition.Place, begin kgo.EpochOffset) {
 	m.resuming.Lock()
 	defer m.resuming.Unlock()
-	return m.anew[at]
+	m.begins[at] = begin
 }
 
-func (m *Member) isBeyond(at dispatch.Place) (kgo.EpochOffset, bool) {
+func (m *Member) noted(at partition.Place) (begin kgo.EpochOffset, ok bool) {
 	m.resuming.Lock()
 	defer m.resuming.Unlock()
-	beyond, ok := m.beyond[at]
-	return beyond, ok
+	begin, ok = m.begins[at]
+	return begin, ok
 }
 
-// Begin corrects where reading begins: not where a commit of an earlier topic says, and
-// behind what the brokers have lost of our own.
+// Begin corrects where reading begins: not where a commit of an earlier topic says, but
+// behind what the brokers have lost of our own, and where reading stopped when keys that
+// are set aside hold the commit back.
 // The client calls it with the group's offsets, after FinishedBefore was asked.
 func (m *Member) Begin(_ context.Context, all map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
 	for topic, partitions := range all {
-		for num := range partitions {
-			at := dispatch.Place{Topic: topic, Num: num}
-			if m.isAnew(at) {
-				partitions[num] = kgo.NewOffset().AtStart()
-			} else if beyond, ok := m.isBeyond(at); ok && beyond.Offset > partitions[num].EpochOffset().Offset {
-				partitions[num] = kgo.NewOffset().At(beyond.Offset).WithEpoch(beyond.Epoch)
+		for num, offset := range partitions {
+			at := partition.Place{Topic: topic, Num: num}
+			begin, ok := m.noted(at)
+			if ok && begin == atStart {
+				offset = kgo.NewOffset().AtStart()
+			} else if ok && begin.Offset > offset.EpochOffset().Offset {
+				offset = kgo.NewOffset().At(begin.Offset).WithEpoch(begin.Epoch)
 			}
+			if resume, ok := m.Dispatcher.Resume(at, offset.EpochOffset().Offset); ok {
+				offset = kgo.NewOffset().At(resume.Offset).WithEpoch(resume.Epoch)
+			}
+			partitions[num] = offset
 		}
 	}
 	return all, nil
 }
 
 // look returns what the partitions of commits are now.
-func (m *Member) look(ctx context.Context, commits map[dispatch.Place]commit) (map[dispatch.Place]present, error) {
-	now := make(map[dispatch.Place]present, len(commits))
+func (m *Member) look(ctx context.Context, commits map[partition.Place]commit) (map[partition.Place]present, error) {
+	now := make(map[partition.Place]present, len(commits))
 	topics, err := m.describe(ctx, topicsOf(commits, func(c commit) bool { return c.offset > 0 }))
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range topics {
 		for _, p := range t.Partitions {
-			now[dispatch.Place{Topic: *t.Topic, Num: p.Partition}] = present{of: offsets.OriginOf(t.TopicID), epoch: p.LeaderEpoch, end: -1}
+			now[partition.Place{Topic: *t.Topic, Num: p.Partition}] = present{of: offsets.OriginOf(t.TopicID), epoch: p.LeaderEpoch, end: -1}
 		}
 	}
 	unsaid := topicsOf(commits, func(c commit) bool { return c.offset > 0 && c.of == 0 })
@@ -115,7 +117,7 @@ func (m *Member) look(ctx context.Context, commits map[dispatch.Place]commit) (m
 	ends, err := m.Ends(ctx, unsaid...)
 	for topic, partitions := range ends {
 		for num, end := range partitions {
-			at := dispatch.Place{Topic: topic, Num: num}
+			at := partition.Place{Topic: topic, Num: num}
 			if p, known := now[at]; known {
 				p.end = end
 				now[at] = p
@@ -125,7 +127,7 @@ func (m *Member) look(ctx context.Context, commits map[dispatch.Place]commit) (m
 	return now, err
 }
 
-func topicsOf(commits map[dispatch.Place]commit, which func(commit) bool) []string {
+func topicsOf(commits map[partition.Place]commit, which func(commit) bool) []string {
 	var topics []string
 	for at, c := range commits {
 		if which(c) {

@@ -9,8 +9,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
 
-	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
+	"github.com/anabranch/anabranch/test/virtual"
 	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
 )
 
 func TestStale(t *testing.T) {
@@ -89,7 +90,7 @@ func TestWhatWasFinishedOfADeletedTopic(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, c.opts...)
 				b.Dispatcher.Assign(one(), nil)
-				b.Dispatcher.Identify(dispatch.Place{Topic: topic}, b.id())
+				b.Dispatcher.Identify(partition.Place{Topic: topic}, b.id())
 				b.take(1, 2, 3)
 				b.finish(1, 2, 3)
 				b.makeAnew(func() { c.meanwhile(b) })
@@ -129,9 +130,9 @@ func TestACommitOfAnEarlierTopic(t *testing.T) {
 		b := newBench(t, byName())
 		old := b.id()
 		b.makeAnew(func() {})
-		time.Sleep(time.Minute) // for the client to forget the old id
+		virtual.Sleep(time.Minute) // for the client to forget the old id
 		b.Dispatcher.Assign(one(), nil)
-		b.Dispatcher.Identify(dispatch.Place{Topic: topic}, old)
+		b.Dispatcher.Identify(partition.Place{Topic: topic}, old)
 		b.take(1, 2, 3)
 		b.finish(1, 3)
 		b.CommitLast(t.Context(), nil)
@@ -145,7 +146,7 @@ func TestACommitOfAnEarlierTopic(t *testing.T) {
 			t.Errorf("reading begins at %v, want %v", got, want)
 		}
 
-		b.Dispatcher.Identify(dispatch.Place{Topic: topic}, b.id())
+		b.Dispatcher.Identify(partition.Place{Topic: topic}, b.id())
 		b.finish(2)
 		b.CommitLast(t.Context(), nil)
 		b.FinishedBefore(t.Context(), one())

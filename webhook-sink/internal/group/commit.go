@@ -7,8 +7,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
-	"github.com/anabranch/anabranch/webhook-sink/internal/work"
 )
 
 const (
@@ -31,7 +31,7 @@ func (m *Member) CommitLoop(ctx context.Context) {
 			return
 		case <-m.Dispatcher.Finished():
 		}
-		if !work.Rest(ctx, pause) {
+		if !waiting.Sleep(ctx, pause) {
 			return
 		}
 		timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
@@ -49,7 +49,7 @@ func (m *Member) CommitLoop(ctx context.Context) {
 func (m *Member) CommitLast(ctx context.Context, of map[string][]int32) {
 	for {
 		again := m.commit(ctx, of)
-		if again == 0 || !work.Rest(ctx, again) {
+		if again == 0 || !waiting.Sleep(ctx, again) {
 			return
 		}
 	}
@@ -76,7 +76,7 @@ func (m *Member) commit(ctx context.Context, of map[string][]int32) (again time.
 	sent := m.send(ctx, by, marks)
 	for ; errors.Is(sent.err, kerr.OffsetMetadataTooLarge) && m.detail < nothing; sent = m.send(ctx, by, marks) {
 		m.detail++
-		m.Logger.Warn("the brokers take less metadata with a commit than usual, so a stop will repeat some events: raise offset.metadata.max.bytes",
+		m.Logger.Warn("the brokers accept less metadata with a commit than usual, so a stop will repeat some events: raise offset.metadata.max.bytes",
 			"needed", offsets.MaxMetadata)
 	}
 	m.drop(sent.gone)
@@ -90,7 +90,7 @@ func (m *Member) commit(ctx context.Context, of map[string][]int32) (again time.
 		return commitSoon // between two generations, which takes a moment
 	default:
 		m.Count(err)
-		m.Logger.Warn("commit of offsets failed, retrying", "partitions", len(marks), "error", err)
+		m.Logger.Warn("committing offsets failed, retrying", "partitions", len(marks), "error", err)
 		return commitAgain
 	}
 }

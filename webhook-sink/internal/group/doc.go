@@ -6,7 +6,6 @@
 //     finished beyond them as metadata, which the client neither writes nor reads;
 //   - a look, when partitions come, at whether what is committed is about the topic
 //     that bears the name now;
-//   - a lease, without which nothing starts that others may have been given;
 //   - a farewell that is said in the midst of a join too.
 //
 // A commit holds the member's mutex while it waits for the broker, and takes the
@@ -27,8 +26,12 @@
 //   - Brokers may go back behind commits that they had confirmed: Apache Kafka 4.3.0 did
 //     once in 33 crashes. A process that lives knows them, and goes on behind its last
 //     one (TestCommitsThatTheBrokersHaveLost).
-//   - Timers of a process that was frozen fire before its next heartbeat is answered, and
-//     the client hears that it is no member any more a moment after it has read the
-//     answer. So once a lease has run out, only an answer of the group that was asked for
-//     it renews it (TestALeaseThatHasRunOut, TestASinkThatHearsNothingOfItsGroup).
+//   - CommitOffsetsSync waits for the end of a join under way, which takes until the last
+//     member has come or its session has ended; meanwhile the group takes commits all the
+//     same. So commits are requests of our own, with the member's generation read before
+//     it is checked whether the partitions are still its (TestACommitDoesNotWaitForAJoin
+//     in the sink). A farewell waits for a join too, so it is bounded and then said by
+//     hand (TestLeaving).
+//   - A consumer group is one record of __consumer_offsets: beyond 1 MiB, joins fail with
+//     UNKNOWN_SERVER_ERROR (TestHowManyDestinationsAGroupHolds in test/storm/membership).
 package group

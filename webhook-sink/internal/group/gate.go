@@ -11,7 +11,7 @@ import (
 // The client stops returning records of a partition before it calls us about its
 // loss. But the loop may at that moment hold records that an earlier poll
 // returned. Accepted after the partition was taken away and given back, they
-// would stand in the new assignment's books beside the same records fetched
+// would count in the new assignment beside the same records fetched
 // again. Kgo's own answer, BlockRebalanceOnPoll, also keeps every other partition
 // from being polled while a revocation waits for attempts in flight, up to the
 // attempt's whole timeout. So the callbacks do this instead: break off the poll

@@ -13,12 +13,41 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
 )
 
-// Member is one membership in a group: what the client that joined it does not do
-// by itself. Its fields are set before it is used, and then it may be used by many
-// goroutines.
-type Member struct {
+const (
+	// SessionTimeout is for how long a killed sink's partitions rest, unless it comes
+	// back before as the same static member.
+	SessionTimeout = 8 * time.Second
+	// rebalanceTimeout must outlast a revocation, which waits for attempts in flight.
+	rebalanceTimeout = 15 * time.Second
+	// HeartbeatInterval is how often the client asks whether it is a member.
+	HeartbeatInterval = time.Second
+)
+
+// Join returns the options with which a client joins a group, as a static member if it
+// has an instance id.
+func Join(name, instanceID string) []kgo.Opt {
+	opts := []kgo.Opt{
+		kgo.ConsumerGroup(name),
+		// Cooperative-sticky and no other: range would give all topics of one
+		// partition to one member, and a second protocol doubles the group's
+		// metadata, which has to fit into one record of the broker.
+		kgo.Balancers(kgo.CooperativeStickyBalancer()),
+		kgo.SessionTimeout(SessionTimeout),
+		kgo.RebalanceTimeout(rebalanceTimeout),
+		kgo.HeartbeatInterval(HeartbeatInterval),
+		kgo.DisableAutoCommit(),
+	}
+	if instanceID != "" {
+		opts = append(opts, kgo.InstanceID(instanceID))
+	}
+	return opts
+}
+
+// Options are what a Member is made of.
+type Options struct {
 	Client *kgo.Client
 	Group  string
 	// InstanceID is that of a static member; empty: an ordinary one. Returns has a
@@ -40,14 +69,23 @@ type Member struct {
 	Logger *slog.Logger
 	// Memory is the process's own, and outlives the membership. Nil: it has none.
 	Memory *Memory
+}
+
+// Member is one membership in a group: what the client that joined it does not do
+// by itself. It may be used by many goroutines.
+type Member struct {
+	Options
 
 	committing sync.Mutex
 	detail     detail // of the metadata of commits
 
 	resuming sync.Mutex
-	anew     map[dispatch.Place]bool // partitions to be read from their start, whatever is committed
-	// beyond is where to read partitions of which the brokers have lost commits.
-	beyond map[dispatch.Place]kgo.EpochOffset
+	begins   map[partition.Place]kgo.EpochOffset // where reading begins, other than the group says
+}
+
+// New returns a Member.
+func New(o Options) *Member {
+	return &Member{Options: o, begins: make(map[partition.Place]kgo.EpochOffset)}
 }
 
 // identity is what the group knows us by.
@@ -80,22 +118,26 @@ func (m *Member) Heartbeat(ctx context.Context) error {
 	return err
 }
 
-// Leave leaves the group, within d, but for a static member that returns. Two kinds
-// of members leave without the client's help, so that the group does not wait for
-// the end of their session: one in the midst of a join, whose end the client would
-// wait for, and a static one, for which it never asks.
+// Leave leaves the group, within d, but for a static member that returns.
 func (m *Member) Leave(ctx context.Context, d time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	by := m.identity()
+	by := m.identity() // the client forgets it as it leaves
+	// The client waits for the end of a join that is under way, which may be the end of
+	// another member's session: it gets half of the time.
 	patient, impatient := context.WithTimeout(ctx, d/2)
 	defer impatient()
 	err := m.Client.LeaveGroupContext(patient)
-	left, stays := err == nil && m.InstanceID == "", m.InstanceID != "" && m.Returns
+	static := m.InstanceID != ""
+	// For a static member the client never asks the group, and returns no error. One that
+	// returns leaves its place as it is; one that does not would have the others wait for
+	// the end of its session.
+	left, stays := err == nil && !static, static && m.Returns
 	if left || stays || by.id == "" {
 		return
 	}
+	// By member id: the instance id may be a successor's by now.
 	if err := kafka.Leave(ctx, m.Client, m.Group, by.id); err != nil {
-		m.Logger.Warn("left the group without its consent", "error", err)
+		m.Logger.Warn("could not tell the group about leaving, which will notice when the session ends", "error", err)
 	}
 }

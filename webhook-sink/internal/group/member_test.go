@@ -14,10 +14,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/webhook-sink/internal/config"
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
+	"github.com/anabranch/anabranch/webhook-sink/internal/queues"
 	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
-	"github.com/anabranch/anabranch/webhook-sink/internal/usual"
 )
 
 const (
@@ -45,22 +48,22 @@ func newBench(t *testing.T, opts ...kgo.Opt) *bench {
 	cluster := testkit.Virtual(t, kfake.SeedTopics(1, topic))
 	b := &bench{t: t, fake: cluster.Fake}
 	gauge := func() prometheus.Gauge { return prometheus.NewGauge(prometheus.GaugeOpts{Name: "g", Help: "G."}) }
-	nothing := func(dispatch.Place) {}
-	b.Member = &Member{
+	nothing := func(partition.Place) {}
+	b.Member = New(Options{
 		Client: cluster.Client(t, opts...),
 		Group:  groupName,
 		Dispatcher: dispatch.New(dispatch.Options{
 			Limits: quota.Limits{Each: 8, Total: 100},
 			Flow:   dispatch.Flow{PauseTopic: func(string) {}, ResumeTopic: func(string) {}, PausePartition: nothing, ResumePartition: nothing},
-			Gauges: dispatch.Gauges{InFlight: gauge(), Queued: gauge(), Due: gauge(), Lateness: prometheus.ObserverFunc(func(float64) {})},
+			Gauges: dispatch.Gauges{Gauges: queues.Gauges{InFlight: gauge(), Queued: gauge(), Due: gauge()}, Lateness: prometheus.ObserverFunc(func(float64) {})},
 			Start:  func(j *dispatch.Job) { b.begun = append(b.begun, j) },
 		}),
-		Every:  usual.CommitEvery,
+		Every:  config.CommitEvery,
 		Count:  func(err error) { b.commits = append(b.commits, err) },
 		Ends:   func(context.Context, ...string) (map[string]map[int32]int64, error) { return nil, nil },
 		Gone:   func(topic string, err error) { b.gone = append(b.gone, topic) },
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
-	}
+	})
 	return b
 }
 
@@ -73,7 +76,7 @@ func (b *bench) take(offsets ...int64) {
 			Topic: topic, Offset: offset, Key: []byte{byte(offset)}, Timestamp: time.Now(),
 		}))
 	}
-	b.Dispatcher.Take(dispatch.Place{Topic: topic}, jobs)
+	b.Dispatcher.Take(partition.Place{Topic: topic}, jobs)
 	if got := len(b.begun); got != len(offsets) {
 		b.t.Fatalf("%d jobs begun, want %d", got, len(offsets))
 	}
@@ -85,7 +88,7 @@ func (b *bench) finish(offsets ...int64) {
 	for _, offset := range offsets {
 		for _, j := range b.begun {
 			if j.Record.Offset == offset {
-				b.Dispatcher.Done(j, dispatch.Ended{Finished: true, Delivered: true})
+				b.Dispatcher.Done(j, outcome.Outcome{Verdict: outcome.Delivered})
 			}
 		}
 	}
@@ -114,7 +117,7 @@ func TestWhatOvertookOthersIsKnownToTheNext(t *testing.T) {
 		if got := b.committed(); got != 2 {
 			t.Fatalf("committed %d, want 2", got)
 		}
-		done := b.FinishedBefore(t.Context(), one())[dispatch.Place{Topic: topic}]
+		done := b.FinishedBefore(t.Context(), one())[partition.Place{Topic: topic}]
 		for offset, want := range map[int64]bool{2: false, 3: true, 4: false, 5: true, 6: false} {
 			if got := done.Contains(offset, 0); got != want {
 				t.Errorf("offset %d is finished: %t, want %t", offset, got, want)

@@ -5,8 +5,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
 )
 
 // Memory is what this process has committed, in all its sessions: brokers may go back
@@ -14,7 +14,7 @@ import (
 // It may be used by many goroutines.
 type Memory struct {
 	mu   sync.Mutex
-	last map[dispatch.Place]remembered
+	last map[partition.Place]remembered
 }
 
 // remembered is the last commit of a partition.
@@ -25,14 +25,14 @@ type remembered struct {
 }
 
 // note remembers what was committed.
-func (m *Memory) note(marks []dispatch.Watermark) {
+func (m *Memory) note(marks []partition.Watermark) {
 	if m == nil {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.last == nil {
-		m.last = make(map[dispatch.Place]remembered)
+		m.last = make(map[partition.Place]remembered)
 	}
 	for _, w := range marks {
 		m.last[w.Place] = remembered{offsets.OriginOf(w.ID), w.At, w.Done}
@@ -43,7 +43,7 @@ func (m *Memory) note(marks []dispatch.Watermark) {
 // shows, which has to be a sink's and of the same topic: those go forward alone. An
 // offset that somebody has set does not say of which topic it is, and is the last word.
 // Without an epoch nobody could see whether the log still is the one that was read.
-func (m *Memory) beyond(at dispatch.Place, shown commit) (remembered, bool) {
+func (m *Memory) beyond(at partition.Place, shown commit) (remembered, bool) {
 	if m == nil {
 		return remembered{}, false
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
 )
 
 // TestCommitsThatTheBrokersHaveLost: the group is back at an earlier commit of ours, as
@@ -17,7 +17,7 @@ func TestCommitsThatTheBrokersHaveLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		b.Memory = new(Memory)
-		place := dispatch.Place{Topic: topic}
+		place := partition.Place{Topic: topic}
 		b.Dispatcher.Assign(one(), nil)
 		b.Dispatcher.Identify(place, b.id())
 		b.take(1, 2, 3, 4, 5)
@@ -45,21 +45,21 @@ func TestWhatIsRememberedOfCommits(t *testing.T) {
 	t.Parallel()
 	id, other := offsets.TopicID{1}, offsets.TopicID{2}
 	for name, c := range map[string]struct {
-		last  dispatch.Watermark
+		last  partition.Watermark
 		shown commit
 		want  bool
 	}{
-		"the group went back":     {dispatch.Watermark{ID: id, At: kgo.EpochOffset{Offset: 9, Epoch: 3}}, commit{5, 3, offsets.OriginOf(id)}, true},
-		"another sink went on":    {dispatch.Watermark{ID: id, At: kgo.EpochOffset{Offset: 9, Epoch: 3}}, commit{12, 3, offsets.OriginOf(id)}, false},
-		"nothing has changed":     {dispatch.Watermark{ID: id, At: kgo.EpochOffset{Offset: 9, Epoch: 3}}, commit{9, 3, offsets.OriginOf(id)}, false},
-		"an offset set by hand":   {dispatch.Watermark{ID: id, At: kgo.EpochOffset{Offset: 9, Epoch: 3}}, commit{5, -1, 0}, false},
-		"the topic is another":    {dispatch.Watermark{ID: id, At: kgo.EpochOffset{Offset: 9, Epoch: 3}}, commit{5, 3, offsets.OriginOf(other)}, false},
-		"the epoch is not known":  {dispatch.Watermark{ID: id, At: kgo.EpochOffset{Offset: 9, Epoch: -1}}, commit{5, 3, offsets.OriginOf(id)}, false},
-		"brokers that have no id": {dispatch.Watermark{At: kgo.EpochOffset{Offset: 9, Epoch: 3}}, commit{5, 3, 0}, false},
+		"the group went back":     {partition.Watermark{ID: id, At: kgo.EpochOffset{Offset: 9, Epoch: 3}}, commit{5, 3, offsets.OriginOf(id)}, true},
+		"another sink went on":    {partition.Watermark{ID: id, At: kgo.EpochOffset{Offset: 9, Epoch: 3}}, commit{12, 3, offsets.OriginOf(id)}, false},
+		"nothing has changed":     {partition.Watermark{ID: id, At: kgo.EpochOffset{Offset: 9, Epoch: 3}}, commit{9, 3, offsets.OriginOf(id)}, false},
+		"an offset set by hand":   {partition.Watermark{ID: id, At: kgo.EpochOffset{Offset: 9, Epoch: 3}}, commit{5, -1, 0}, false},
+		"the topic is another":    {partition.Watermark{ID: id, At: kgo.EpochOffset{Offset: 9, Epoch: 3}}, commit{5, 3, offsets.OriginOf(other)}, false},
+		"the epoch is not known":  {partition.Watermark{ID: id, At: kgo.EpochOffset{Offset: 9, Epoch: -1}}, commit{5, 3, offsets.OriginOf(id)}, false},
+		"brokers that have no id": {partition.Watermark{At: kgo.EpochOffset{Offset: 9, Epoch: 3}}, commit{5, 3, 0}, false},
 	} {
 		var m Memory
-		m.note([]dispatch.Watermark{c.last})
-		if got, ok := m.beyond(dispatch.Place{}, c.shown); ok != c.want || ok && got.at != c.last.At {
+		m.note([]partition.Watermark{c.last})
+		if got, ok := m.beyond(partition.Place{}, c.shown); ok != c.want || ok && got.at != c.last.At {
 			t.Errorf("%s: goes on behind %v: %t, want %t", name, got.at, ok, c.want)
 		}
 	}

@@ -7,11 +7,10 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
 )
 
 // resumeTime bounds the look at what was finished before; the group waits for it.
@@ -24,7 +23,7 @@ const resumeTime = 5 * time.Second
 //
 // Should the broker not answer, nothing was finished: what was is delivered once
 // more, which beats waiting.
-func (m *Member) FinishedBefore(ctx context.Context, of map[string][]int32) map[dispatch.Place]offsets.Done {
+func (m *Member) FinishedBefore(ctx context.Context, of map[string][]int32) map[partition.Place]offsets.Done {
 	if len(of) == 0 {
 		return nil
 	}
@@ -35,17 +34,17 @@ func (m *Member) FinishedBefore(ctx context.Context, of map[string][]int32) map[
 		err = offsetFetchError(resp)
 	}
 	if err != nil {
-		m.Logger.Warn("read of committed offsets failed, some events will be delivered again", "error", err)
+		m.Logger.Warn("reading committed offsets failed, some events will be delivered again", "error", err)
 		return nil
 	}
-	commits := make(map[dispatch.Place]commit)
-	before := make(map[dispatch.Place]offsets.Done)
+	commits := make(map[partition.Place]commit)
+	before := make(map[partition.Place]offsets.Done)
 	for _, t := range resp.Groups[0].Topics {
 		for _, p := range t.Partitions {
 			if p.ErrorCode != 0 {
 				continue
 			}
-			at, c := dispatch.Place{Topic: t.Topic, Num: p.Partition}, commit{offset: p.Offset, epoch: p.LeaderEpoch}
+			at, c := partition.Place{Topic: t.Topic, Num: p.Partition}, commit{offset: p.Offset, epoch: p.LeaderEpoch}
 			if p.Metadata != nil {
 				c.of = offsets.OriginIn(*p.Metadata)
 				before[at] = offsets.Decode(p.Offset, *p.Metadata)
@@ -57,27 +56,26 @@ func (m *Member) FinishedBefore(ctx context.Context, of map[string][]int32) map[
 		}
 	}
 	m.judge(ctx, commits)
-	maps.DeleteFunc(before, func(at dispatch.Place, done offsets.Done) bool { return done.Empty() || m.isAnew(at) })
+	maps.DeleteFunc(before, func(at partition.Place, done offsets.Done) bool {
+		begin, _ := m.noted(at)
+		return done.Empty() || begin == atStart
+	})
 	return before
 }
 
 // recall notes whether this process has committed more of a partition than the group
-// shows.
-func (m *Member) recall(at dispatch.Place, shown commit) (remembered, bool) {
-	last, ok := m.Memory.beyond(at, shown)
+// shows, and forgets what was noted of it before.
+func (m *Member) recall(at partition.Place, shown commit) (remembered, bool) {
 	m.resuming.Lock()
-	defer m.resuming.Unlock()
-	delete(m.beyond, at)
-	if !ok {
-		return remembered{}, false
+	delete(m.begins, at)
+	m.resuming.Unlock()
+	last, ok := m.Memory.beyond(at, shown)
+	if ok {
+		m.note(at, last.at)
+		m.Logger.Error("brokers lost a commit that they had confirmed: deliveries continue from the position that this sink knows",
+			"topic", at.Topic, "partition", at.Num, "committed", shown.offset, "begin", last.at.Offset)
 	}
-	if m.beyond == nil {
-		m.beyond = make(map[dispatch.Place]kgo.EpochOffset)
-	}
-	m.beyond[at] = last.at
-	m.Logger.Error("brokers have lost a commit that they had confirmed: deliveries go on where this sink knows them to be",
-		"topic", at.Topic, "partition", at.Num, "committed", shown.offset, "begin", last.at.Offset)
-	return last, true
+	return last, ok
 }
 
 func (m *Member) offsetFetch(of map[string][]int32) *kmsg.OffsetFetchRequest {

@@ -7,8 +7,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
 )
 
 // answer is what a commit came to.
@@ -27,7 +27,7 @@ type answer struct {
 // Each topic is named both ways: brokers that know ids in commits (version 10) go by
 // those, so that what was finished of a deleted topic never counts for the one made
 // anew under its name. The others read the name.
-func (m *Member) send(ctx context.Context, by identity, marks []dispatch.Watermark) answer {
+func (m *Member) send(ctx context.Context, by identity, marks []partition.Watermark) answer {
 	if !m.Dispatcher.Holds(marks) {
 		return answer{err: errLost}
 	}
@@ -114,7 +114,7 @@ const (
 	nothing
 )
 
-func (d detail) metadata(w dispatch.Watermark) *string {
+func (d detail) metadata(w partition.Watermark) *string {
 	switch d {
 	case everything:
 		return new(offsets.Metadata(offsets.OriginOf(w.ID), w.Done))

@@ -11,7 +11,7 @@ import (
 // public unicast. ip has 4 or 16 bytes.
 func global(ip []byte) bool {
 	if len(ip) == 4 {
-		return global4(ip[0], ip[1], ip[2])
+		return global4(ip[0], ip[1], ip[2], ip[3])
 	}
 	mapped := true
 	for i, b := range ip[:12] {
@@ -22,17 +22,19 @@ func global(ip []byte) bool {
 		mapped = mapped && b == want
 	}
 	if mapped {
-		return global4(ip[12], ip[13], ip[14])
+		return global4(ip[12], ip[13], ip[14], ip[15])
 	}
 	return global6(uint16(ip[0])<<8|uint16(ip[1]), uint16(ip[2])<<8|uint16(ip[3]))
 }
 
-func global4(a, b, c byte) bool {
+func global4(a, b, c, d byte) bool {
 	switch a {
 	case 0, 10, 127:
 		return false
 	case 100:
 		return b < 64 || b > 127
+	case 168:
+		return b != 63 || c != 129 || d != 16
 	case 169:
 		return b != 254
 	case 172:

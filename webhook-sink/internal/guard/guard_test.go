@@ -17,6 +17,7 @@ var special = []struct{ block, before, behind string }{
 	{"10.0.0.0/8", "9.255.255.255", "11.0.0.0"},
 	{"100.64.0.0/10", "100.63.255.255", "100.128.0.0"},
 	{"127.0.0.0/8", "126.255.255.255", "128.0.0.0"},
+	{"168.63.129.16/32", "168.63.129.15", "168.63.129.17"},
 	{"169.254.0.0/16", "169.253.255.255", "169.255.0.0"},
 	{"172.16.0.0/12", "172.15.255.255", "172.32.0.0"},
 	{"192.0.0.0/24", "191.255.255.255", "192.0.1.0"},
@@ -197,6 +198,38 @@ func TestPeerOpensNothingBesideIt(t *testing.T) {
 	} {
 		if got := g.Control(t.Context(), "tcp", address, nil) == nil; got != want {
 			t.Errorf("dial %s passes: %t, want %t", address, got, want)
+		}
+	}
+}
+
+func TestDeniedNetworksAreRefused(t *testing.T) {
+	g := guard.New([]netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, netip.MustParseAddrPort("127.0.0.1:8082")).
+		Denying([]netip.Prefix{netip.MustParsePrefix("93.184.0.0/16"), netip.MustParsePrefix("2606:4700::/32"), netip.MustParsePrefix("10.9.0.0/16"), netip.MustParsePrefix("127.0.0.0/8")})
+	for text, want := range map[string]bool{
+		"93.184.215.14": false, "::ffff:93.184.215.14": false, "2606:4700:4700::1111": false, "10.9.1.1": false,
+		"93.185.0.1": true, "1.1.1.1": true, "10.8.1.1": true, "2a00:1450:4001:82a::200e": true,
+	} {
+		if got := g.Check(netip.MustParseAddr(text)) == nil; got != want {
+			t.Errorf("%s passes: %t, want %t", text, got, want)
+		}
+	}
+	if err := g.CheckPeer(netip.MustParseAddrPort("127.0.0.1:8082")); err != nil {
+		t.Errorf("the receiver of the process itself is refused: %v", err)
+	}
+}
+
+// TestTheMachineItselfIsRefused by its public addresses too, unless they are allowed.
+func TestTheMachineItselfIsRefused(t *testing.T) {
+	own := func() []netip.Addr {
+		return []netip.Addr{netip.MustParseAddr("93.184.215.14"), netip.MustParseAddr("2606:4700:4700::1111"), netip.MustParseAddr("93.184.215.15")}
+	}
+	g := guard.New([]netip.Prefix{netip.MustParsePrefix("93.184.215.15/32")}).WithOwn(own)
+	for text, want := range map[string]bool{
+		"93.184.215.14": false, "::ffff:93.184.215.14": false, "2606:4700:4700::1111": false,
+		"93.184.215.15": true, "93.184.215.16": true, "2606:4700:4700::1112": true,
+	} {
+		if got := g.Check(netip.MustParseAddr(text)) == nil; got != want {
+			t.Errorf("%s passes: %t, want %t", text, got, want)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // DialFunc connects over TCP, as net.Dialer.DialContext does.
 type DialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Options are the settings of a Client.
+// Options are what a Client is made of.
 type Options struct {
 	Dial DialFunc
 	TLS  *tls.Config // policy for https; the server's name and the session cache are each endpoint's own

@@ -32,4 +32,11 @@
 //
 // Package internal/idle keeps connections between requests; the only mutexes are
 // its own, and none is held while anything is waited for.
+//
+// # Non-obvious
+//
+//   - TLS connections are closed below TLS: a close_notify waits five seconds for a peer
+//     that stopped reading (TestGivingUpATLSConnectionDoesNotWait in package post).
+//   - The socket is peeked and TLS is asked for bytes that it holds back: with TLS the
+//     socket looks empty when it is not (TestForgedResponsesAreNeverTaken).
 package http1

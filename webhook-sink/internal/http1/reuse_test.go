@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 // Bytes that came with a response must not be taken for the next one, also where
@@ -135,7 +137,7 @@ func TestIdleConnections(t *testing.T) {
 				client := newClient(t, Options{Dial: dial})
 				e := newEndpoint(t, "http://hooks.example.com/")
 				for _, pause := range test.pauses {
-					time.Sleep(pause) // virtual
+					virtual.Sleep(pause) // virtual
 					if _, err := client.Post(t.Context(), far(), e, []byte("{}"), ""); err != nil {
 						t.Fatal(err)
 					}
@@ -168,7 +170,7 @@ func TestForgottenEndpointsAreSwept(t *testing.T) {
 		if open.Load() != 10 {
 			t.Errorf("%d connections open, want 10", open.Load())
 		}
-		time.Sleep(time.Minute) // virtual
+		virtual.Sleep(time.Minute) // virtual
 		synctest.Wait()
 		if open.Load() != 0 {
 			t.Errorf("%d connections open after a minute", open.Load())

@@ -13,4 +13,15 @@
 // It has no goroutines, timers or clock of its own: time is an argument, never
 // less than at the call before. It should be that of time.Now, whose monotonic
 // reading makes it so when the wall clock is set back.
+//
+// # Non-obvious
+//
+//   - Reservations get nine tenths of the rate: with all of it, retries came back to a
+//     full memory and reserved again (TestReservationsFollowTheRateThatWillBe).
+//   - A withheld attempt is reported when its retry record is written, which may be after
+//     the recovery. For five seconds such news does not end the ramp; it would let
+//     everything due start at once (TestLateNewsOfAnOutageDoNotEndTheRamp).
+//   - While a destination is down, the rate of its retries falls twice as fast as a ramp
+//     rises, so a breaker that opens for seconds does not begin a ramp from the bottom
+//     (TestAShortOutageCostsLittle).
 package pace

@@ -34,11 +34,6 @@ const (
 	minRoom = 16
 )
 
-// Settings are what does not change during a Pace's life.
-type Settings struct {
-	Shortest time.Duration // of the retry delays: no reservation is nearer than this
-}
-
 // Pace is the pace of the retries of one destination in this process. It is not
 // safe for concurrent use.
 //
@@ -59,9 +54,9 @@ type Pace struct {
 }
 
 // New returns the pace of a destination that has had no outage, in a process that
-// is the whole group.
-func New(s Settings) *Pace {
-	return &Pace{lead: max(s.Shortest, minLead), share: 1}
+// is the whole group. No reservation is nearer than the shortest of the retry delays.
+func New(shortest time.Duration) *Pace {
+	return &Pace{lead: max(shortest, minLead), share: 1}
 }
 
 // SetShare says which part of the group this process is, in (0, 1]. It counts

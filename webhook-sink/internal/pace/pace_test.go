@@ -15,7 +15,7 @@ func at(d time.Duration) time.Time { return start.Add(d) }
 // recovered is a pace whose outage ends at the start of the test, with so many
 // fresh events a second and a receiver that takes 20 ms: 32 slots do 1,600/s.
 func recovered(fresh int, change func(*Pace)) *Pace {
-	p := New(Settings{})
+	p := New(0)
 	for s := range 120 {
 		p.Arrived(fresh, at(time.Duration(s-119)*time.Second))
 	}
@@ -48,7 +48,7 @@ func TestRateAfterAnOutage(t *testing.T) {
 }
 
 func TestRateWithoutAnOutage(t *testing.T) {
-	p := New(Settings{})
+	p := New(0)
 	expectRate(t, p, 0, 3200) // 10 ms as long as nothing is known
 	p.Answered(40*time.Millisecond, start)
 	expectRate(t, p, 0, 800)
@@ -174,7 +174,7 @@ func TestTakeSaysWhenToAskAgain(t *testing.T) {
 }
 
 func TestTakeIsUnlimitedWithoutARamp(t *testing.T) {
-	quiet, done := New(Settings{}), recovered(55, nil)
+	quiet, done := New(0), recovered(55, nil)
 	for i := range 10_000 {
 		if ok, _ := quiet.Take(start, slots); !ok {
 			t.Fatalf("start %d is refused although there was no outage", i)
@@ -214,7 +214,7 @@ func TestAReservationIsNeverNearerThanTheShortestDelay(t *testing.T) {
 	for _, test := range []struct{ shortest, lead time.Duration }{
 		{0, 5 * time.Second}, {time.Second, 5 * time.Second}, {time.Minute, time.Minute},
 	} {
-		p := New(Settings{Shortest: test.shortest})
+		p := New(test.shortest)
 		first := p.Reserve(start, slots).Sub(start)
 		if first < test.lead || first > test.lead+time.Millisecond {
 			t.Errorf("shortest delay %s: first slot %s ahead, expected %s", test.shortest, first, test.lead)
@@ -261,7 +261,7 @@ func TestRoom(t *testing.T) {
 		{"behind a ramp", recovered(55, nil), time.Hour, slots, 1000, 500},
 		{"a single slot", recovered(55, nil), time.Hour, 1, 1000, 125},
 		{"no slot", recovered(55, nil), time.Hour, 0, 1000, 125},
-		{"without an outage", New(Settings{}), 0, slots, 1000, 500},
+		{"without an outage", New(0), 0, slots, 1000, 500},
 		{"a small limit", recovered(55, nil), 0, slots, 10, 5},
 	} {
 		t.Run(test.name, func(t *testing.T) {

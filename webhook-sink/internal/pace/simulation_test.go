@@ -66,7 +66,7 @@ type stage struct {
 
 func play(s scene) result {
 	recovery := start.Add(5*time.Minute + s.outage)
-	st := &stage{scene: s, p: New(Settings{Shortest: 5 * time.Second}), random: rand.New(rand.NewPCG(1, 4)), recovery: recovery, now: start}
+	st := &stage{scene: s, p: New(5 * time.Second), random: rand.New(rand.NewPCG(1, 4)), recovery: recovery, now: start}
 	for i := range s.waiting {
 		due := recovery.Add(time.Duration(float64(s.within) * float64(i) / float64(s.waiting)))
 		st.first = append(st.first, retried{due: due})

@@ -7,8 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/guard"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 func TestLiteralAddressesAreRefusedForGood(t *testing.T) {
@@ -21,7 +24,7 @@ func TestLiteralAddressesAreRefusedForGood(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "[::ffff:127.0.0.1]", "[::1]", "[::ffff:7f00:1]", "0.0.0.0", "10.0.0.1", "169.254.169.254", "[fe80::1%25lo]"} {
 		for _, scheme := range []string{"http", "https"} {
 			got := client.Post(t.Context(), newTarget(t, scheme+"://"+host+":"+port+"/"), []byte("{}"), "")
-			if got.Verdict != Dead || got.Reason != schemas.ReasonAddressRefused || got.Detail != detailAddress {
+			if got.Verdict != outcome.Dead || got.Reason != schemas.ReasonAddressRefused || got.Detail != detailAddress {
 				t.Errorf("%s %s: %+v", scheme, host, got)
 			}
 			if !strings.Contains(got.Cause, " is not public") || !strings.Contains(got.Cause, "WEBHOOK_SINK_ALLOW_NETWORKS") {
@@ -48,21 +51,21 @@ func TestNamesOfRefusedAddressesTellNothing(t *testing.T) {
 
 	guarded := newClient(t, Options{})
 	allowed := newClient(t, Options{Guard: guard.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")})})
-	for name, result := range map[string]Result{
+	for name, result := range map[string]outcome.Outcome{
 		"refused, open":   guarded.Post(t.Context(), newTarget(t, "http://localhost:"+open), []byte("{}"), ""),
 		"refused, closed": guarded.Post(t.Context(), newTarget(t, "http://localhost:"+closed), []byte("{}"), ""),
 		"refused, TLS":    guarded.Post(t.Context(), newTarget(t, "https://localhost:"+open), []byte("{}"), ""),
 		"allowed, closed": allowed.Post(t.Context(), newTarget(t, "http://localhost:"+closed), []byte("{}"), ""),
 	} {
 		result.Cause = "" // is for the operator
-		if result != isNetwork {
+		if !cmp.Equal(result, isNetwork) {
 			t.Errorf("%s: %+v", name, result)
 		}
 	}
 	if len(seen) > 0 {
 		t.Errorf("%d requests arrived", len(seen))
 	}
-	if got := allowed.Post(t.Context(), newTarget(t, "http://localhost:"+open), []byte("{}"), ""); got != isDelivered {
+	if got := allowed.Post(t.Context(), newTarget(t, "http://localhost:"+open), []byte("{}"), ""); !cmp.Equal(got, isDelivered) {
 		t.Errorf("allowed, open: %+v", got)
 	}
 }
@@ -75,7 +78,7 @@ func TestOddSpellingsOfLoopback(t *testing.T) {
 	client := newClient(t, Options{Timeout: 200 * time.Millisecond}) // some resolvers ask the network
 	for _, host := range []string{"2130706433", "0177.0.0.1", "0x7f.0.0.1", "0x7f000001", "127.1", "127.0.1", "127.0.0.1.", "①②⑦.⓪.⓪.①"} {
 		got := client.Post(t.Context(), newTarget(t, "http://"+host+":"+port+"/"), []byte("{}"), "")
-		if got.Verdict != Retry {
+		if got.Verdict != outcome.Retry {
 			t.Errorf("%s: %+v", host, got)
 		}
 	}

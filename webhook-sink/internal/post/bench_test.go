@@ -10,6 +10,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
+
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // BenchmarkPost shows the processor time of this process alone, as cpu-µs/op: the
@@ -26,7 +30,7 @@ func BenchmarkPost(b *testing.B) {
 		client := newClient(b, Options{Idle: 64, Dial: dial, Roots: roots, Timeout: 5 * time.Second})
 		target, body := newTarget(b, url), bytes.Repeat([]byte("x"), 1000)
 		ours := func(ctx context.Context) bool {
-			return client.Post(ctx, target, body, "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79") == isDelivered
+			return client.Post(ctx, target, body, "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79").Verdict == outcome.Delivered
 		}
 		floor := netHTTP(b, dial, tlsConfig(roots), url, body)
 		for name, post := range map[string]func(context.Context) bool{"ours": ours, "net-http": floor} {
@@ -76,7 +80,7 @@ func netHTTP(tb testing.TB, dial DialFunc, policy *tls.Config, url string, body 
 		MaxResponseHeaderBytes: maxHeaderBytes,
 	}
 	tb.Cleanup(transport.CloseIdleConnections)
-	header := http.Header{"User-Agent": {userAgent}, "Content-Type": {"application/json"}, "X-Signature": {"effcdf6ae5eb2fa2d27416d5f184df9c259a7c79"}}
+	header := http.Header{"User-Agent": {schemas.UserAgent}, "Content-Type": {"application/json"}, "X-Signature": {"effcdf6ae5eb2fa2d27416d5f184df9c259a7c79"}}
 	return func(ctx context.Context) bool {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()

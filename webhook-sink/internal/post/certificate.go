@@ -19,17 +19,17 @@ import (
 // in the root pool: spec.md, Transport, allows none whoever vouches for it.
 var errSelfSigned = errors.New("certificate is self-signed")
 
-// selfSigned reports whether a certificate vouches for itself: it names itself
-// as its issuer, or its own key made its signature under whatever name.
+// selfSigned reports whether a certificate vouches for itself: its own key made its
+// signature, under whatever name. Names alone prove nothing: an authority may give a
+// certificate to a server of its own name. They count where nobody can verify.
+//
+// Signatures over SHA-1 and MD5, which CheckSignature refuses unseen, are verified
+// too: to take one for its own proof is no trust in it.
 func selfSigned(leaf *x509.Certificate) bool {
-	return bytes.Equal(leaf.RawIssuer, leaf.RawSubject) || signedByItself(leaf)
-}
-
-// signedByItself also verifies signatures over SHA-1 and MD5, which CheckSignature
-// refuses unseen: to take one for its own proof is no trust in it.
-func signedByItself(leaf *x509.Certificate) bool {
 	var hash crypto.Hash
 	switch leaf.SignatureAlgorithm {
+	case x509.UnknownSignatureAlgorithm, x509.MD2WithRSA, x509.DSAWithSHA1, x509.DSAWithSHA256:
+		return bytes.Equal(leaf.RawIssuer, leaf.RawSubject)
 	case x509.SHA1WithRSA, x509.ECDSAWithSHA1:
 		hash = crypto.SHA1
 	case x509.MD5WithRSA:
@@ -44,6 +44,16 @@ func signedByItself(leaf *x509.Certificate) bool {
 		return rsa.VerifyPKCS1v15(key, hash, digest.Sum(nil), leaf.Signature) == nil
 	case *ecdsa.PublicKey:
 		return ecdsa.VerifyASN1(key, digest.Sum(nil), leaf.Signature)
+	default:
+		return false
+	}
+}
+
+// weaklySigned reports whether a certificate is signed over a hash that can be forged.
+func weaklySigned(leaf *x509.Certificate) bool {
+	switch leaf.SignatureAlgorithm {
+	case x509.SHA1WithRSA, x509.ECDSAWithSHA1, x509.DSAWithSHA1, x509.MD5WithRSA, x509.MD2WithRSA:
+		return true
 	default:
 		return false
 	}

@@ -8,7 +8,10 @@ import (
 	"crypto/x509"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 // x509 refuses to verify signatures over SHA-1, which made such a certificate look
@@ -38,8 +41,8 @@ func TestWeaklySelfSignedCertificates(t *testing.T) {
 		}}})
 		client := newClient(t, Options{Dial: dialTo(server), Roots: pool(newAuthority(t, "Trusted").cert)})
 		got := client.Post(t.Context(), newTarget(t, tlsURL), []byte("{}"), "")
-		want := Result{Verdict: Dead, Reason: schemas.ReasonSelfSigned, Detail: detailSelfSigned}
-		if got != want || handled.Load() > 0 {
+		want := outcome.Outcome{Verdict: outcome.Dead, Reason: schemas.ReasonSelfSigned, Detail: detailSelfSigned}
+		if !cmp.Equal(got, want) || handled.Load() > 0 {
 			t.Errorf("%s: %+v, want %+v; %d requests", name, got, want, handled.Load())
 		}
 		// Another key's signature is none of its own.

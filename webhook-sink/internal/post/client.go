@@ -2,21 +2,31 @@ package post
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
+	"net/url"
 	"time"
 
 	"github.com/anabranch/anabranch/internal/telemetry/trace"
+	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/guard"
 	"github.com/anabranch/anabranch/webhook-sink/internal/http1"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
+	"github.com/anabranch/anabranch/webhook-sink/internal/proxy"
 	"github.com/anabranch/anabranch/webhook-sink/internal/resolve"
 )
 
-// Options are the settings of a Client.
+// DialFunc makes a connection, as net.Dialer.DialContext does.
+type DialFunc = http1.DialFunc
+
+// Options are what a Client is made of.
 type Options struct {
 	Timeout time.Duration  // from dial to response headers
 	Idle    int            // connections kept per endpoint while idle; the number of requests that one sees at a time
 	Guard   *guard.Guard   // decides which addresses may be connected to
 	Roots   *x509.CertPool // nil: the system's
+	Proxy   *url.URL       // reaches all of them, by CONNECT; nil: none
+	HTTPS   bool           // nothing goes to http endpoints
 	Dial    DialFunc       // nil: the network, through Guard. Tests put a virtual network here, where Guard does not look
 }
 
@@ -26,13 +36,18 @@ type Client struct {
 	http2    *http2Client
 	resolver *resolve.Dialer // nil with a dial function of the caller's
 	timeout  time.Duration
+	https    bool // nothing goes to http endpoints
 }
 
 // NewClient returns a Client that dials when there is something to send.
 func NewClient(opts Options) *Client {
-	c := &Client{timeout: opts.Timeout}
+	c := &Client{timeout: opts.Timeout, https: opts.HTTPS}
 	dial := opts.Dial
-	if dial == nil {
+	switch {
+	case dial != nil:
+	case opts.Proxy != nil:
+		dial = proxy.New(opts.Proxy, opts.Guard).DialContext
+	default:
 		c.resolver = resolve.NewDialer(resolve.Options{Guard: opts.Guard})
 		dial = c.resolver.DialContext
 	}
@@ -40,6 +55,22 @@ func NewClient(opts Options) *Client {
 	c.http1 = http1.New(http1.Options{Dial: dial, TLS: policy, Idle: opts.Idle})
 	c.http2 = newHTTP2Client(dial, policy, opts.Timeout)
 	return c
+}
+
+// tlsConfig is the policy of all connections.
+func tlsConfig(roots *x509.CertPool) *tls.Config {
+	return &tls.Config{
+		RootCAs:          roots,
+		MinVersion:       tls.VersionTLS12,
+		NextProtos:       []string{"http/1.1"},
+		VerifyConnection: refuseSelfSigned,
+		// Without the post-quantum hybrid that leads by default a resumed
+		// handshake costs 290 µs instead of 450.
+		CurvePreferences: []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384, tls.CurveP521},
+		// Small first records make a first byte early on slow downlinks; a request
+		// is of use to its receiver when it is whole.
+		DynamicRecordSizingDisabled: true,
+	}
 }
 
 // Close closes the idle connections. Requests in flight go on, unless they have yet
@@ -59,9 +90,12 @@ func (c *Client) Close() {
 //
 // Nobody reads body any more once Post has returned. It is cheapest when many calls
 // get one and the same ctx.
-func (c *Client) Post(ctx context.Context, target *Target, body []byte, signature string) Result {
+func (c *Client) Post(ctx context.Context, target *Target, body []byte, signature string) outcome.Outcome {
 	if ctx.Err() != nil {
-		return Result{Verdict: Abandoned}
+		return outcome.Outcome{Verdict: outcome.Abandoned}
+	}
+	if c.https && !target.https() {
+		return outcome.Outcome{Verdict: outcome.Dead, Reason: schemas.ReasonNotHTTPS, Detail: detailNotHTTPS, Cause: "WEBHOOK_SINK_HTTPS_ONLY is set"}
 	}
 	response, err := c.send(ctx, time.Now().Add(c.timeout), target, body, signature)
 	switch {
@@ -69,7 +103,7 @@ func (c *Client) Post(ctx context.Context, target *Target, body []byte, signatur
 		trace.Answered(ctx, response.Status)
 		return ofResponse(response.Status, response.RetryAfter, time.Now())
 	case ctx.Err() != nil:
-		return Result{Verdict: Abandoned}
+		return outcome.Outcome{Verdict: outcome.Abandoned}
 	default:
 		return ofError(err, target.literal)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/guard"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 // newClient returns a Client that is closed with the test. Its timeout is long
@@ -140,7 +141,7 @@ func TestTheRequest(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			result := client.Post(t.Context(), newTarget(t, test.url, test.headers...), []byte(`{"a":1}`), test.signature)
-			if result != (Result{Verdict: Delivered}) {
+			if !cmp.Equal(result, isDelivered) {
 				t.Fatalf("result %+v", result)
 			}
 			test.want.Method, test.want.Body = http.MethodPost, `{"a":1}`
@@ -171,7 +172,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		})
 		client := newClient(t, Options{Dial: dialTo(server)})
 		result := client.Post(t.Context(), newTarget(t, "http://hooks.example.com/"), []byte("{}"), "")
-		if result.Verdict != Dead || result.Reason != schemas.ReasonStatus3xx {
+		if result.Verdict != outcome.Dead || result.Reason != schemas.ReasonStatus3xx {
 			t.Errorf("status %d: %+v", code, result)
 		}
 		if len(followed) > 0 {
@@ -187,7 +188,7 @@ func TestRetryAfterIsHandedOn(t *testing.T) {
 	})
 	client := newClient(t, Options{Dial: dialTo(server)})
 	result := client.Post(t.Context(), newTarget(t, "http://hooks.example.com/"), []byte("{}"), "")
-	if result.Verdict != Retry || result.RetryAfter != 42*time.Second {
+	if result.Verdict != outcome.Retry || result.RetryAfter != 42*time.Second {
 		t.Errorf("result %+v", result)
 	}
 }

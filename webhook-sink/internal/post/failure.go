@@ -12,6 +12,8 @@ import (
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/guard"
 	"github.com/anabranch/anabranch/webhook-sink/internal/http1"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
+	"github.com/anabranch/anabranch/webhook-sink/internal/proxy"
 )
 
 // The phrases customers read. They are all there are: none tells an address, nor
@@ -19,11 +21,13 @@ import (
 // address reads like any other broken connection.
 const (
 	detailTimeout     = "no response in time"
-	detailNetwork     = "connection failed or was broken off"
+	detailNetwork     = "connection failed or was interrupted"
 	detailAddress     = "address of the endpoint is not public"
+	detailNotHTTPS    = "endpoint is not https"
 	detailSelfSigned  = "certificate is self-signed; sign it with a certificate authority, one of your own if need be"
 	detailExpired     = "certificate has expired or is not yet valid"
 	detailWrongHost   = "certificate is for another host name"
+	detailWeak        = "certificate is signed over SHA-1 or MD5, which can be forged; have it reissued"
 	detailUnknownRoot = "certificate is signed by an unknown authority"
 	detailCertificate = "certificate does not verify"
 	detailTLS         = "TLS handshake failed"
@@ -32,15 +36,15 @@ const (
 // ofError is the rule for requests without a response. literal says that the
 // URL's host is an address and not a name: then its refusal is final, while a
 // name may resolve to something better next time.
-func ofError(err error, literal bool) Result {
-	result := Result{Verdict: Retry, Cause: cause(err)}
+func ofError(err error, literal bool) outcome.Outcome {
+	result := outcome.Outcome{Verdict: outcome.Retry, Cause: cause(err)}
 	var (
 		handshake *http1.HandshakeError
 		refused   *guard.RefusedError
 	)
 	switch {
 	case errors.As(err, &refused) && literal:
-		result.Verdict, result.Reason, result.Detail = Dead, schemas.ReasonAddressRefused, detailAddress
+		result.Verdict, result.Reason, result.Detail = outcome.Dead, schemas.ReasonAddressRefused, detailAddress
 	case timedOut(err):
 		result.Reason, result.Detail = schemas.ReasonTimeout, detailTimeout
 	case errors.As(err, &handshake):
@@ -57,22 +61,27 @@ func ofError(err error, literal bool) Result {
 // ofHandshake is the rule for failed handshakes. Only a self-signed certificate
 // is final (spec.md, Transport): whoever runs the endpoint means it so. An expired
 // or mistaken one is an accident that is usually mended within the retry window.
-func ofHandshake(err error) (Verdict, schemas.Reason, string) {
+func ofHandshake(err error) (outcome.Verdict, schemas.Reason, string) {
 	var unverified *tls.CertificateVerificationError
 	switch {
 	case errors.Is(err, errSelfSigned):
-		return Dead, schemas.ReasonSelfSigned, detailSelfSigned
+		return outcome.Dead, schemas.ReasonSelfSigned, detailSelfSigned
 	case errors.As(err, &unverified):
 		// An expired date or another host's name is what verification complains
 		// of first, and hides that the certificate is self-signed as well.
-		if chain := unverified.UnverifiedCertificates; len(chain) > 0 && selfSigned(chain[0]) {
-			return Dead, schemas.ReasonSelfSigned, detailSelfSigned
+		chain := unverified.UnverifiedCertificates
+		switch {
+		case len(chain) == 0:
+		case selfSigned(chain[0]):
+			return outcome.Dead, schemas.ReasonSelfSigned, detailSelfSigned
+		case weaklySigned(chain[0]): // x509 says that the authority is unknown
+			return outcome.Retry, schemas.ReasonTLS, detailWeak
 		}
-		return Retry, schemas.ReasonTLS, certificateDetail(unverified.Err)
+		return outcome.Retry, schemas.ReasonTLS, certificateDetail(unverified.Err)
 	case isBroken(err):
-		return Retry, schemas.ReasonNetwork, detailNetwork
+		return outcome.Retry, schemas.ReasonNetwork, detailNetwork
 	default:
-		return Retry, schemas.ReasonTLS, detailTLS
+		return outcome.Retry, schemas.ReasonTLS, detailTLS
 	}
 }
 
@@ -114,13 +123,16 @@ func isBroken(err error) bool {
 func cause(err error) string {
 	var (
 		refused *guard.RefusedError
+		proxied *proxy.StatusError
 		lookup  *net.DNSError
 		errno   syscall.Errno
 		garbled *http1.MalformedError
 	)
 	switch {
 	case errors.As(err, &refused):
-		return refused.Error() + ": WEBHOOK_SINK_ALLOW_NETWORKS opens networks that are not"
+		return refused.Error() + ": WEBHOOK_SINK_ALLOW_NETWORKS opens networks that are not public"
+	case errors.As(err, &proxied):
+		return proxied.Error()
 	case errors.As(err, &lookup):
 		return lookup.Error()
 	case errors.As(err, &errno):

@@ -15,7 +15,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/virtual"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 const (
@@ -25,12 +29,12 @@ const (
 )
 
 var (
-	isDelivered = Result{Verdict: Delivered}
-	isTimeout   = Result{Verdict: Retry, Reason: schemas.ReasonTimeout, Detail: detailTimeout}
-	isNetwork   = Result{Verdict: Retry, Reason: schemas.ReasonNetwork, Detail: detailNetwork}
+	isDelivered = outcome.Outcome{Verdict: outcome.Delivered}
+	isTimeout   = outcome.Outcome{Verdict: outcome.Retry, Reason: schemas.ReasonTimeout, Detail: detailTimeout}
+	isNetwork   = outcome.Outcome{Verdict: outcome.Retry, Reason: schemas.ReasonNetwork, Detail: detailNetwork}
 )
 
-func malformed(what string) Result {
+func malformed(what string) outcome.Outcome {
 	result := isNetwork
 	result.Cause = "malformed response: " + what
 	return result
@@ -82,7 +86,7 @@ func forEver(head, piece string, pause time.Duration) func(net.Conn) {
 		}
 		_, err := io.WriteString(peer, head)
 		for err == nil {
-			time.Sleep(pause) // virtual
+			virtual.Sleep(pause) // virtual
 			_, err = io.WriteString(peer, piece)
 		}
 	}
@@ -122,7 +126,7 @@ func TestHostileReceivers(t *testing.T) {
 	tests := []struct {
 		name  string
 		serve func(net.Conn)
-		want  Result
+		want  outcome.Outcome
 		took  time.Duration
 	}{
 		{"accepts and says nothing", silent, isTimeout, timeout},
@@ -155,7 +159,7 @@ func TestHostileReceivers(t *testing.T) {
 		{"no gzip although it says so", once(ok + "Content-Encoding: gzip\r\n\r\nxxxx"), isDelivered, 0},
 		{
 			"an error with an endless body", forEver("HTTP/1.1 404 Not Found\r\n\r\n", "x", 0),
-			Result{Verdict: Dead, Reason: schemas.ReasonStatus4xx, Detail: "endpoint answered 404"},
+			outcome.Outcome{Verdict: outcome.Dead, Reason: schemas.ReasonStatus4xx, Detail: "endpoint answered 404"},
 			0,
 		},
 	}
@@ -169,7 +173,7 @@ func TestHostileReceivers(t *testing.T) {
 				if took := time.Since(began); took != test.took {
 					t.Errorf("took %s, want %s", took, test.took)
 				}
-				if got != test.want {
+				if !cmp.Equal(got, test.want) {
 					t.Errorf("result %+v, want %+v", got, test.want)
 				}
 			})
@@ -184,7 +188,7 @@ func TestTheTimeoutIsOneForAllPhases(t *testing.T) {
 		return nil, ctx.Err()
 	}
 	sluggish := func(peer net.Conn) {
-		time.Sleep(2 * time.Second) // virtual; before it reads the request
+		virtual.Sleep(2 * time.Second) // virtual; before it reads the request
 		silent(peer)
 	}
 	for name, test := range map[string]struct {
@@ -206,7 +210,7 @@ func TestTheTimeoutIsOneForAllPhases(t *testing.T) {
 				client := newClient(t, Options{Timeout: timeout, Dial: dial})
 				began := time.Now()
 				got := client.Post(t.Context(), newTarget(t, test.url), []byte("{}"), "")
-				if took := time.Since(began); got != isTimeout || took != timeout {
+				if took := time.Since(began); !cmp.Equal(got, isTimeout) || took != timeout {
 					t.Errorf("result %+v after %s", got, took)
 				}
 			})
@@ -216,7 +220,7 @@ func TestTheTimeoutIsOneForAllPhases(t *testing.T) {
 
 func slowly(dial DialFunc) DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		time.Sleep(2 * time.Second) // virtual
+		virtual.Sleep(2 * time.Second) // virtual
 		return dial(ctx, network, address)
 	}
 }
@@ -234,7 +238,7 @@ func TestGivingUpATLSConnectionDoesNotWait(t *testing.T) {
 		})})
 		began := time.Now()
 		got := client.Post(t.Context(), newTarget(t, tlsURL), []byte("{}"), "")
-		if took := time.Since(began); got != isDelivered || took != maxDrainTime {
+		if took := time.Since(began); !cmp.Equal(got, isDelivered) || took != maxDrainTime {
 			t.Errorf("result %+v after %s", got, took)
 		}
 	})
@@ -253,7 +257,7 @@ func TestReceiversAreNotQuoted(t *testing.T) {
 	} {
 		client := newClient(t, Options{Dial: pipes(t, serve)})
 		got := client.Post(t.Context(), newTarget(t, hookURL), []byte("{}"), "")
-		if got.Verdict == Delivered || strings.Contains(got.Detail+got.Cause, "CANARY") {
+		if got.Verdict == outcome.Delivered || strings.Contains(got.Detail+got.Cause, "CANARY") {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

@@ -121,3 +121,19 @@ func (c *http2Client) post(ctx context.Context, deadline time.Time, request *htt
 	_, _ = io.CopyN(io.Discard, response.Body, maxDrainBytes+1)
 	return http1.Response{Status: response.StatusCode, RetryAfter: response.Header.Get("Retry-After")}, nil
 }
+
+// handshake makes the TLS handshake with the server of an address. Its errors are
+// of type *http1.HandshakeError.
+func handshake(ctx context.Context, raw net.Conn, policy *tls.Config, address string) (*tls.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	config := policy.Clone()
+	config.ServerName = host
+	conn := tls.Client(raw, config)
+	if err := conn.HandshakeContext(ctx); err != nil {
+		return nil, &http1.HandshakeError{Err: err}
+	}
+	return conn, nil
+}

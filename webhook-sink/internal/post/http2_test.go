@@ -17,7 +17,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 // http2Only has a server refuse all that does not offer HTTP/2, by alert.
@@ -69,22 +72,22 @@ func TestEndpointsThatSpeakHTTP2Alone(t *testing.T) {
 	body := []byte(`{"a":1}`)
 	for i, want := range []struct {
 		status int
-		result Result
+		result outcome.Outcome
 		dials  int64 // so far
 	}{
 		{200, isDelivered, 2}, // one to be told
 		{200, isDelivered, 2},
-		{503, Result{Verdict: Retry, Reason: schemas.ReasonStatus5xx, Detail: "endpoint answered 503", RetryAfter: 7 * time.Second}, 2},
-		{302, Result{Verdict: Dead, Reason: schemas.ReasonStatus3xx, Detail: "endpoint answered 302; redirects are not followed"}, 2},
+		{503, outcome.Outcome{Verdict: outcome.Retry, Reason: schemas.ReasonStatus5xx, Detail: "endpoint answered 503", RetryAfter: 7 * time.Second}, 2},
+		{302, outcome.Outcome{Verdict: outcome.Dead, Reason: schemas.ReasonStatus3xx, Detail: "endpoint answered 302; redirects are not followed"}, 2},
 	} {
 		status = want.status
-		if got := client.Post(t.Context(), target, body, "abc123"); got != want.result {
+		if got := client.Post(t.Context(), target, body, "abc123"); !cmp.Equal(got, want.result) {
 			t.Errorf("POST %d: %+v, want %+v", i+1, got, want.result)
 		}
 		clear(body[1:6]) // the caller's again
 		request := <-seen
 		if request.Method != "HTTP/2.0" || request.Target != "/a?b=c" || request.Host != hookHost ||
-			request.Header.Get("X-Signature") != "abc123" || request.Header.Get("User-Agent") != userAgent {
+			request.Header.Get("X-Signature") != "abc123" || request.Header.Get("User-Agent") != schemas.UserAgent {
 			t.Errorf("POST %d: request %+v", i+1, request)
 		}
 		if i == 0 && request.Body != `{"a":1}` {
@@ -97,7 +100,7 @@ func TestEndpointsThatSpeakHTTP2Alone(t *testing.T) {
 	// After an hour it is asked again.
 	target.setOnlyHTTP2(time.Now())
 	status = http.StatusOK
-	if got := client.Post(t.Context(), target, body, ""); got != isDelivered || dials.Load() != 3 || !target.onlyHTTP2() {
+	if got := client.Post(t.Context(), target, body, ""); !cmp.Equal(got, isDelivered) || dials.Load() != 3 || !target.onlyHTTP2() {
 		t.Errorf("asked again: %+v, %d connections", got, dials.Load())
 	}
 }
@@ -109,8 +112,8 @@ func TestEndpointsThatGiveUpHTTP2(t *testing.T) {
 	client := newClient(t, Options{Dial: dialTo(server), Roots: pool(trusted.cert)})
 	target := newTarget(t, tlsURL)
 	target.setOnlyHTTP2(time.Now().Add(time.Hour))
-	for i, want := range []Result{{Verdict: Retry, Reason: schemas.ReasonTLS, Detail: detailTLS}, isDelivered} {
-		if got := client.Post(t.Context(), target, []byte("{}"), ""); got != want {
+	for i, want := range []outcome.Outcome{{Verdict: outcome.Retry, Reason: schemas.ReasonTLS, Detail: detailTLS}, isDelivered} {
+		if got := client.Post(t.Context(), target, []byte("{}"), ""); !cmp.Equal(got, want) {
 			t.Errorf("POST %d: %+v, want %+v", i+1, got, want)
 		}
 	}
@@ -124,8 +127,8 @@ func TestSelfSignedCertificatesOverHTTP2(t *testing.T) {
 	client := newClient(t, Options{Dial: latest.dialTo(s.address), Roots: pool(own.Leaf)})
 	target := newTarget(t, tlsURL)
 	target.setOnlyHTTP2(time.Now().Add(time.Hour))
-	want := Result{Verdict: Dead, Reason: schemas.ReasonSelfSigned, Detail: detailSelfSigned}
-	if got := client.Post(t.Context(), target, []byte("{}"), ""); got != want {
+	want := outcome.Outcome{Verdict: outcome.Dead, Reason: schemas.ReasonSelfSigned, Detail: detailSelfSigned}
+	if got := client.Post(t.Context(), target, []byte("{}"), ""); !cmp.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
@@ -183,13 +186,13 @@ type misbehavingFrames struct {
 	name      string
 	hello     string
 	onHeaders func(*visit, uint32) bool
-	want      Result
+	want      outcome.Outcome
 	requests  int64 // of as many POSTs; zero: of one, which may not arrive
 }
 
 // meet opens the receiver, and returns what meets it. What is in or may come of it
 // too, where the client's own goroutines race.
-func (m *misbehavingFrames) meet(t *testing.T, trusted *authority, or ...Result) func() {
+func (m *misbehavingFrames) meet(t *testing.T, trusted *authority, or ...outcome.Outcome) func() {
 	t.Helper()
 	leaf := trusted.leaf(t, nil)
 	s := openStall(t, func(v *visit) {
@@ -199,7 +202,7 @@ func (m *misbehavingFrames) meet(t *testing.T, trusted *authority, or ...Result)
 		}
 	})
 	opts := Options{Timeout: longTimeout, Dial: new(latestConn).dialTo(s.address), Roots: pool(trusted.cert)}
-	if m.want == isTimeout {
+	if m.want.Reason == schemas.ReasonTimeout {
 		opts.Timeout = shortTimeout
 	}
 	client, target := newClient(t, opts), newTarget(t, tlsURL)
@@ -207,7 +210,7 @@ func (m *misbehavingFrames) meet(t *testing.T, trusted *authority, or ...Result)
 		for i := range max(m.requests, 1) {
 			began := time.Now()
 			got := withoutErrno(client.Post(t.Context(), target, []byte("{}"), ""))
-			if took := time.Since(began); got != m.want && !slices.Contains(or, got) || took > longTimeout/2 {
+			if took := time.Since(began); !cmp.Equal(got, m.want) && !slices.ContainsFunc(or, func(o outcome.Outcome) bool { return cmp.Equal(got, o) }) || took > longTimeout/2 {
 				t.Errorf("%s: POST %d: %+v after %s, want %+v", m.name, i+1, got, took, m.want)
 			}
 		}
@@ -266,7 +269,7 @@ func TestMisbehavingHTTP2(t *testing.T) {
 	for _, slow := range []bool{false, true} {
 		var running sync.WaitGroup
 		for _, test := range tests {
-			if (test.want == isTimeout) == slow {
+			if (test.want.Reason == schemas.ReasonTimeout) == slow {
 				running.Go(test.meet(t, trusted))
 			}
 		}
@@ -320,7 +323,7 @@ func TestShutdownCutsHTTP2Short(t *testing.T) {
 		<-arrived
 		stop()
 	}()
-	if got := client.Post(ctx, newTarget(t, tlsURL), []byte("{}"), ""); got != (Result{Verdict: Abandoned}) {
+	if got := client.Post(ctx, newTarget(t, tlsURL), []byte("{}"), ""); !cmp.Equal(got, outcome.Outcome{Verdict: outcome.Abandoned}) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -13,7 +13,7 @@ const (
 	maxReadAhead   = 64 * readPerRequest                      // many small responses don't buy one large flood
 )
 
-var errFlood = errors.New("more bytes than responses can be worth")
+var errFlood = errors.New("more bytes than any response needs")
 
 // metered is a connection that may be read from as far as the requests over it
 // paid for. HTTP/2 lets a server send frames that belong to no request, and

@@ -12,7 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 const (
@@ -35,7 +38,7 @@ type misbehaving struct {
 	size int  // of the body; zero: a kilobyte
 	wait bool // before the second POST, until the first's connection has news
 
-	first, second Result // without what the kernel calls it; second is like first when it is zero
+	first, second outcome.Outcome // without what the kernel calls it; second is like first when it is zero
 	conns         int64
 	requests      int64 // that arrived whole
 }
@@ -45,21 +48,23 @@ func misbehavingReceivers(tb testing.TB) ([]misbehaving, *authority) {
 	const ok = "HTTP/1.1 200 OK\r\n"
 	trusted, stranger := newAuthority(tb, "Trusted"), newAuthority(tb, "Stranger")
 	good := trusted.leaf(tb, nil)
-	status := func(verdict Verdict, reason schemas.Reason, detail string) Result {
-		return Result{Verdict: verdict, Reason: reason, Detail: "endpoint answered " + detail}
+	status := func(verdict outcome.Verdict, reason schemas.Reason, detail string) outcome.Outcome {
+		return outcome.Outcome{Verdict: verdict, Reason: reason, Detail: "endpoint answered " + detail}
 	}
 	var (
-		redirected302 = status(Dead, schemas.ReasonStatus3xx, "302; redirects are not followed")
-		redirected307 = status(Dead, schemas.ReasonStatus3xx, "307; redirects are not followed")
-		tooLarge      = status(Dead, schemas.ReasonStatus4xx, "413")
-		failed        = status(Retry, schemas.ReasonStatus5xx, "500")
-		slowDown      = Result{Verdict: Retry, Reason: schemas.ReasonStatus4xx, Detail: "endpoint answered 429", RetryAfter: 17 * time.Second}
-		selfSigned    = Result{Verdict: Dead, Reason: schemas.ReasonSelfSigned, Detail: detailSelfSigned}
-		refused       = func(detail string) Result { return Result{Verdict: Retry, Reason: schemas.ReasonTLS, Detail: detail} }
-		tooLong       = malformed("header of more than 64 KiB")
-		noStatus      = malformed("no status line of HTTP/1")
-		badField      = malformed("a header field can't be read")
-		twoLengths    = malformed("two lengths")
+		redirected302 = status(outcome.Dead, schemas.ReasonStatus3xx, "302; redirects are not followed")
+		redirected307 = status(outcome.Dead, schemas.ReasonStatus3xx, "307; redirects are not followed")
+		tooLarge      = status(outcome.Dead, schemas.ReasonStatus4xx, "413")
+		failed        = status(outcome.Retry, schemas.ReasonStatus5xx, "500")
+		slowDown      = outcome.Outcome{Verdict: outcome.Retry, Reason: schemas.ReasonStatus4xx, Detail: "endpoint answered 429", RetryAfter: 17 * time.Second}
+		selfSigned    = outcome.Outcome{Verdict: outcome.Dead, Reason: schemas.ReasonSelfSigned, Detail: detailSelfSigned}
+		refused       = func(detail string) outcome.Outcome {
+			return outcome.Outcome{Verdict: outcome.Retry, Reason: schemas.ReasonTLS, Detail: detail}
+		}
+		tooLong    = malformed("header of more than 64 KiB")
+		noStatus   = malformed("no status line of HTTP/1")
+		badField   = malformed("a header field can't be read")
+		twoLengths = malformed("two lengths")
 	)
 	return []misbehaving{
 		{name: "ok", serve: answering(okResponse), first: isDelivered, conns: 1, requests: 2},
@@ -165,18 +170,20 @@ func (r *misbehaving) meet(t *testing.T, trusted *authority) func() {
 		}
 		r.check(t, 2, r.second, client, target)
 		s.await(r.requests)
-		if got, want := s.books(), r.books(); got != want {
+		if got, want := s.counts(), r.counts(); got != want {
 			t.Errorf("%s: %d connections and whole requests, want %d", r.name, got, want)
 		}
 	}
 }
 
-func (r *misbehaving) timesOut() bool { return r.first == isTimeout || r.second == isTimeout }
+func (r *misbehaving) timesOut() bool {
+	return r.first.Reason == schemas.ReasonTimeout || r.second.Reason == schemas.ReasonTimeout
+}
 
-// books are the connections and the whole requests seen.
-func (r *misbehaving) books() [2]int64 { return [2]int64{r.conns, r.requests} }
+// counts are the connections and the whole requests seen.
+func (r *misbehaving) counts() [2]int64 { return [2]int64{r.conns, r.requests} }
 
-func (s *stall) books() [2]int64 { return [2]int64{s.conns.Load(), s.requests.Load()} }
+func (s *stall) counts() [2]int64 { return [2]int64{s.conns.Load(), s.requests.Load()} }
 
 func (r *misbehaving) open(tb testing.TB) *stall {
 	tb.Helper()
@@ -194,18 +201,18 @@ func (r *misbehaving) url() string {
 }
 
 // check makes a POST.
-func (r *misbehaving) check(t *testing.T, nth int, want Result, client *Client, target *Target) {
+func (r *misbehaving) check(t *testing.T, nth int, want outcome.Outcome, client *Client, target *Target) {
 	t.Helper()
-	if want == (Result{}) {
+	if want.Verdict == outcome.None {
 		want = r.first
 	}
 	began := time.Now()
 	got := withoutErrno(client.Post(t.Context(), target, r.body(), ""))
 	took := time.Since(began)
-	if got != want {
+	if !cmp.Equal(got, want) {
 		t.Errorf("%s: POST %d: %+v, want %+v", r.name, nth, got, want)
 	}
-	if want == isTimeout && (took < shortTimeout || took > longTimeout) {
+	if want.Reason == schemas.ReasonTimeout && (took < shortTimeout || took > longTimeout) {
 		t.Errorf("%s: POST %d timed out after %s", r.name, nth, took)
 	}
 }
@@ -215,7 +222,7 @@ func (r *misbehaving) body() []byte {
 }
 
 // withoutErrno drops what the kernel called it, which depends on who was faster.
-func withoutErrno(r Result) Result {
+func withoutErrno(r outcome.Outcome) outcome.Outcome {
 	if !strings.HasPrefix(r.Cause, "malformed") {
 		r.Cause = ""
 	}

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// stall is a receiver on a real socket with books: how many connections it took,
+// stall is a receiver on a real socket that counts: how many connections it took,
 // and how many whole requests came over them.
 type stall struct {
 	address         string

@@ -15,7 +15,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/test/virtual"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 // counted counts the dials of another.
@@ -73,7 +77,7 @@ func TestIdleConnectionsAreGivenUp(t *testing.T) {
 		client := newClient(t, Options{Timeout: timeout, Dial: counted(pipes(t, answer("HTTP/1.1 204 No Content\r\n\r\n")), &dials)})
 		target := newTarget(t, hookURL)
 		for _, pause := range []time.Duration{0, idleTime - time.Second, idleTime + time.Second} {
-			time.Sleep(pause) // virtual
+			virtual.Sleep(pause) // virtual
 			client.Post(t.Context(), target, []byte("{}"), "")
 		}
 		if dials.Load() != 2 {
@@ -111,7 +115,7 @@ func TestStaleConnections(t *testing.T) {
 		name    string
 		takes   int
 		headers []workspace.Header
-		want    Result
+		want    outcome.Outcome
 		dials   int64
 	}{
 		{"nothing taken", 0, nil, isDelivered, 2},
@@ -137,12 +141,12 @@ func TestStaleConnections(t *testing.T) {
 					return &staleConn{Conn: conn, stale: &stale, takes: test.takes}, err
 				}})
 				target := newTarget(t, hookURL, test.headers...)
-				if got := client.Post(t.Context(), target, []byte("{}"), ""); got != isDelivered {
+				if got := client.Post(t.Context(), target, []byte("{}"), ""); !cmp.Equal(got, isDelivered) {
 					t.Fatalf("first: %+v", got)
 				}
 				synctest.Wait()
 				stale.Store(true)
-				if got := client.Post(t.Context(), target, []byte("{}"), ""); got != test.want {
+				if got := client.Post(t.Context(), target, []byte("{}"), ""); !cmp.Equal(got, test.want) {
 					t.Errorf("second: %+v, want %+v", got, test.want)
 				}
 				if dials.Load() != test.dials {
@@ -187,7 +191,7 @@ func TestServersThatHangUpUnannounced(t *testing.T) {
 	target := newTarget(t, hookURL)
 	succeeded := 0
 	for i := range 300 {
-		if client.Post(t.Context(), target, []byte(strconv.Itoa(i)), "") == isDelivered {
+		if client.Post(t.Context(), target, []byte(strconv.Itoa(i)), "").Verdict == outcome.Delivered {
 			succeeded++
 		}
 	}
@@ -216,7 +220,7 @@ func TestShutdownIsNoFailure(t *testing.T) {
 			return nil, io.EOF
 		}
 		client := newClient(t, Options{Dial: dial})
-		if got := client.Post(ctx, newTarget(t, hookURL), []byte("{}"), ""); got != (Result{Verdict: Abandoned}) {
+		if got := client.Post(ctx, newTarget(t, hookURL), []byte("{}"), ""); !cmp.Equal(got, outcome.Outcome{Verdict: outcome.Abandoned}) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -225,9 +229,9 @@ func TestShutdownIsNoFailure(t *testing.T) {
 func TestShutdownCutsARequestShort(t *testing.T) {
 	for name, test := range map[string]struct {
 		serve func(net.Conn)
-		want  Result
+		want  outcome.Outcome
 	}{
-		"waiting for the answer": {silent, Result{Verdict: Abandoned}},
+		"waiting for the answer": {silent, outcome.Outcome{Verdict: outcome.Abandoned}},
 		"reading the body":       {answer("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"), isDelivered},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -237,7 +241,7 @@ func TestShutdownCutsARequestShort(t *testing.T) {
 				time.AfterFunc(100*time.Millisecond, stop)
 				began := time.Now()
 				got := client.Post(ctx, newTarget(t, hookURL), []byte("{}"), "")
-				if took := time.Since(began); got != test.want || took != 100*time.Millisecond {
+				if took := time.Since(began); !cmp.Equal(got, test.want) || took != 100*time.Millisecond {
 					t.Errorf("result %+v after %s", got, took)
 				}
 			})

@@ -6,27 +6,30 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 func TestStatusRules(t *testing.T) {
 	tests := []struct {
 		from, to int
-		verdict  Verdict
+		verdict  outcome.Verdict
 		reason   schemas.Reason
 	}{
-		{-1, 199, Retry, schemas.ReasonNetwork},
-		{200, 299, Delivered, ""},
-		{300, 399, Dead, schemas.ReasonStatus3xx},
-		{400, 407, Dead, schemas.ReasonStatus4xx},
-		{408, 408, Retry, schemas.ReasonStatus4xx},
-		{409, 424, Dead, schemas.ReasonStatus4xx},
-		{425, 425, Retry, schemas.ReasonStatus4xx},
-		{426, 428, Dead, schemas.ReasonStatus4xx},
-		{429, 429, Retry, schemas.ReasonStatus4xx},
-		{430, 499, Dead, schemas.ReasonStatus4xx},
-		{500, 599, Retry, schemas.ReasonStatus5xx},
-		{600, 1000, Retry, schemas.ReasonNetwork},
+		{-1, 199, outcome.Retry, schemas.ReasonNetwork},
+		{200, 299, outcome.Delivered, ""},
+		{300, 399, outcome.Dead, schemas.ReasonStatus3xx},
+		{400, 407, outcome.Dead, schemas.ReasonStatus4xx},
+		{408, 408, outcome.Retry, schemas.ReasonStatus4xx},
+		{409, 424, outcome.Dead, schemas.ReasonStatus4xx},
+		{425, 425, outcome.Retry, schemas.ReasonStatus4xx},
+		{426, 428, outcome.Dead, schemas.ReasonStatus4xx},
+		{429, 429, outcome.Retry, schemas.ReasonStatus4xx},
+		{430, 499, outcome.Dead, schemas.ReasonStatus4xx},
+		{500, 599, outcome.Retry, schemas.ReasonStatus5xx},
+		{600, 1000, outcome.Retry, schemas.ReasonNetwork},
 	}
 	next := -1
 	for _, test := range tests {
@@ -46,17 +49,17 @@ func TestStatusRules(t *testing.T) {
 func TestResponses(t *testing.T) {
 	tests := []struct {
 		status int
-		want   Result
+		want   outcome.Outcome
 	}{
-		{204, Result{Verdict: Delivered}},
-		{302, Result{Verdict: Dead, Reason: schemas.ReasonStatus3xx, Detail: "endpoint answered 302; redirects are not followed"}},
-		{404, Result{Verdict: Dead, Reason: schemas.ReasonStatus4xx, Detail: "endpoint answered 404"}},
-		{429, Result{Verdict: Retry, Reason: schemas.ReasonStatus4xx, Detail: "endpoint answered 429", RetryAfter: 7 * time.Second}},
-		{503, Result{Verdict: Retry, Reason: schemas.ReasonStatus5xx, Detail: "endpoint answered 503", RetryAfter: 7 * time.Second}},
-		{101, Result{Verdict: Retry, Reason: schemas.ReasonNetwork, Detail: detailNetwork, Cause: "not an answer to a POST: 101"}},
+		{204, outcome.Outcome{Verdict: outcome.Delivered}},
+		{302, outcome.Outcome{Verdict: outcome.Dead, Reason: schemas.ReasonStatus3xx, Detail: "endpoint answered 302; redirects are not followed"}},
+		{404, outcome.Outcome{Verdict: outcome.Dead, Reason: schemas.ReasonStatus4xx, Detail: "endpoint answered 404"}},
+		{429, outcome.Outcome{Verdict: outcome.Retry, Reason: schemas.ReasonStatus4xx, Detail: "endpoint answered 429", RetryAfter: 7 * time.Second}},
+		{503, outcome.Outcome{Verdict: outcome.Retry, Reason: schemas.ReasonStatus5xx, Detail: "endpoint answered 503", RetryAfter: 7 * time.Second}},
+		{101, outcome.Outcome{Verdict: outcome.Retry, Reason: schemas.ReasonNetwork, Detail: detailNetwork, Cause: "not an answer to a POST: 101"}},
 	}
 	for _, test := range tests {
-		if got := ofResponse(test.status, "7", time.Now()); got != test.want {
+		if got := ofResponse(test.status, "7", time.Now()); !cmp.Equal(got, test.want) {
 			t.Errorf("status %d: %+v, want %+v", test.status, got, test.want)
 		}
 	}

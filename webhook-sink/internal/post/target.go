@@ -13,11 +13,9 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/http1"
 )
-
-// userAgent is the fixed product identifier (spec.md, Webhook delivery bodies).
-const userAgent = "Anabranch/1.0"
 
 // Target is an endpoint made ready for requests. It keeps the connections to it, so
 // it belongs to the first Client that it is used with. It holds secrets and must
@@ -61,6 +59,8 @@ func (t *Target) Address() (host string, port int) {
 	return t.url.Hostname(), port
 }
 
+func (t *Target) https() bool { return t.url.Scheme == "https" }
+
 // staticHeader is the header of every request but for the signature. The
 // workspace refuses the names that are removed here; the snapshot may have been
 // written by a version that did not.
@@ -73,7 +73,7 @@ func staticHeader(static []workspace.Header, user *url.Userinfo) http.Header {
 	for _, name := range []string{"X-Signature", "Idempotency-Key", "X-Idempotency-Key"} {
 		header.Del(name)
 	}
-	header.Set("User-Agent", userAgent)
+	header.Set("User-Agent", schemas.UserAgent)
 	header.Set("Content-Type", "application/json")
 	if user != nil && header.Get("Authorization") == "" {
 		password, _ := user.Password()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/http1"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 // tlsServer answers 200 and counts the requests that reach its handler.
@@ -39,20 +40,21 @@ func TestCertificates(t *testing.T) {
 	trusted, stranger := newAuthority(t, "Trusted"), newAuthority(t, "Stranger")
 	own := selfSignedLeaf(t, nil)
 	ownExpired := selfSignedLeaf(t, expired)
-	namesItself := template("leaf") // signed by the trusted authority's key all the same
+	namesake := newAuthority(t, "leaf") // as the leaves that it signs
+	namesItself := template("leaf")     // signed by the trusted authority's key all the same
 	namesAnother := template("Somebody Else")
 
-	selfSignedResult := Result{Verdict: Dead, Reason: schemas.ReasonSelfSigned, Detail: detailSelfSigned}
-	refused := func(detail string) Result {
-		return Result{Verdict: Retry, Reason: schemas.ReasonTLS, Detail: detail}
+	selfSignedResult := outcome.Outcome{Verdict: outcome.Dead, Reason: schemas.ReasonSelfSigned, Detail: detailSelfSigned}
+	refused := func(detail string) outcome.Outcome {
+		return outcome.Outcome{Verdict: outcome.Retry, Reason: schemas.ReasonTLS, Detail: detail}
 	}
 	tests := []struct {
 		name  string
 		cert  tls.Certificate
 		roots *x509.CertPool
-		want  Result
+		want  outcome.Outcome
 	}{
-		{"good", trusted.leaf(t, nil), nil, Result{Verdict: Delivered}},
+		{"good", trusted.leaf(t, nil), nil, outcome.Outcome{Verdict: outcome.Delivered}},
 		{"self-signed", selfSignedLeaf(t, nil), nil, selfSignedResult},
 		{"self-signed and expired", ownExpired, nil, selfSignedResult},
 		{"self-signed for another host", selfSignedLeaf(t, otherHost), nil, selfSignedResult},
@@ -60,7 +62,9 @@ func TestCertificates(t *testing.T) {
 		{"self-signed and expired in the root pool", ownExpired, pool(ownExpired.Leaf), selfSignedResult},
 		{"self-signed authority as its own server", selfSignedLeaf(t, authorityToo), nil, selfSignedResult},
 		{"signed by its own key under another's name", pair(t, namesAnother, nil, nil), nil, selfSignedResult},
-		{"names itself as issuer", pair(t, namesItself, trusted.key, nil), nil, selfSignedResult},
+		{"names itself as issuer, signed by another key", pair(t, namesItself, trusted.key, nil), nil, refused(detailUnknownRoot)},
+		{"of an authority of the same name", namesake.leaf(t, nil), pool(namesake.cert), outcome.Outcome{Verdict: outcome.Delivered}},
+		{"signed over SHA-1", trusted.leaf(t, overSHA1), nil, refused(detailWeak)},
 		{"expired", trusted.leaf(t, expired), nil, refused(detailExpired)},
 		{"for another host", trusted.leaf(t, otherHost), nil, refused(detailWrongHost)},
 		{"of an unknown authority", stranger.leaf(t, nil), nil, refused(detailUnknownRoot)},
@@ -74,11 +78,11 @@ func TestCertificates(t *testing.T) {
 			server, handled := tlsServer(t, &tls.Config{Certificates: []tls.Certificate{test.cert}})
 			client := newClient(t, Options{Dial: dialTo(server), Roots: test.roots})
 			got := client.Post(t.Context(), newTarget(t, tlsURL), []byte("{}"), "")
-			if got != test.want {
+			if !cmp.Equal(got, test.want) {
 				t.Errorf("result %+v, want %+v", got, test.want)
 			}
 			want := int64(0)
-			if test.want.Verdict == Delivered {
+			if test.want.Verdict == outcome.Delivered {
 				want = 1
 			}
 			if handled.Load() != want {
@@ -91,6 +95,8 @@ func TestCertificates(t *testing.T) {
 func authorityToo(cert *x509.Certificate) {
 	cert.IsCA, cert.BasicConstraintsValid = true, true
 }
+
+func overSHA1(cert *x509.Certificate) { cert.SignatureAlgorithm = x509.ECDSAWithSHA1 }
 
 func clientsOnly(cert *x509.Certificate) {
 	cert.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
@@ -112,7 +118,7 @@ func TestServersThatRefuseTheHandshake(t *testing.T) {
 			server, handled := tlsServer(t, config)
 			client := newClient(t, Options{Dial: dialTo(server), Roots: pool(trusted.cert)})
 			got := client.Post(t.Context(), newTarget(t, tlsURL), []byte("{}"), "")
-			if want := (Result{Verdict: Retry, Reason: schemas.ReasonTLS, Detail: detailTLS}); got != want {
+			if want := (outcome.Outcome{Verdict: outcome.Retry, Reason: schemas.ReasonTLS, Detail: detailTLS}); !cmp.Equal(got, want) {
 				t.Errorf("result %+v, want %+v", got, want)
 			}
 			if handled.Load() != 0 {
@@ -127,7 +133,7 @@ func TestPlainServerBehindAnHTTPSURL(t *testing.T) {
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
 	client := newClient(t, Options{Dial: dialTo(server)})
 	got := client.Post(t.Context(), newTarget(t, tlsURL), []byte("{}"), "")
-	if want := (Result{Verdict: Retry, Reason: schemas.ReasonTLS, Detail: detailTLS}); got != want {
+	if want := (outcome.Outcome{Verdict: outcome.Retry, Reason: schemas.ReasonTLS, Detail: detailTLS}); !cmp.Equal(got, want) {
 		t.Errorf("result %+v, want %+v", got, want)
 	}
 	if len(seen) != 0 {
@@ -150,7 +156,7 @@ func TestHangingUpInMidHandshake(t *testing.T) {
 		},
 	} {
 		client := newClient(t, Options{Dial: pipes(t, serve)})
-		if got := client.Post(t.Context(), newTarget(t, tlsURL), []byte("{}"), ""); got != isNetwork {
+		if got := client.Post(t.Context(), newTarget(t, tlsURL), []byte("{}"), ""); !cmp.Equal(got, isNetwork) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -182,11 +188,11 @@ func TestResumedSessionsAreVerifiedToo(t *testing.T) {
 		client := newClient(t, Options{})
 		client.http1 = http1.New(http1.Options{Dial: dialTo(server), TLS: policy})
 		target := newTarget(t, tlsURL)
-		var got []Result
+		var got []outcome.Outcome
 		for _, strict = range []bool{false, false, true} {
 			got = append(got, client.Post(t.Context(), target, []byte("{}"), ""))
 		}
-		want := []Result{isDelivered, isDelivered, {Verdict: Dead, Reason: schemas.ReasonSelfSigned, Detail: detailSelfSigned}}
+		want := []outcome.Outcome{isDelivered, isDelivered, {Verdict: outcome.Dead, Reason: schemas.ReasonSelfSigned, Detail: detailSelfSigned}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("TLS %x: results (-want +got):\n%s", version, diff)
 		}
@@ -213,7 +219,7 @@ func TestRootsFile(t *testing.T) {
 	}
 	server, _ := tlsServer(t, &tls.Config{Certificates: []tls.Certificate{extra.leaf(t, nil)}})
 	client := newClient(t, Options{Dial: dialTo(server), Roots: roots})
-	if got := client.Post(t.Context(), newTarget(t, tlsURL), []byte("{}"), ""); got.Verdict != Delivered {
+	if got := client.Post(t.Context(), newTarget(t, tlsURL), []byte("{}"), ""); got.Verdict != outcome.Delivered {
 		t.Errorf("signed by a root of the file: %+v", got)
 	}
 

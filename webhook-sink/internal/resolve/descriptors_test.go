@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/test/testkit"
 	"github.com/anabranch/anabranch/webhook-sink/internal/guard"
 )
 

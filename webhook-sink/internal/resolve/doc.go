@@ -17,4 +17,10 @@
 // 127.1 and 0x7f000001 for addresses. To order the addresses of one answer, package
 // net asks the kernel for the route to each by connecting a UDP socket, which
 // sends nothing.
+//
+// # Non-obvious
+//
+//   - The resolver of package net reads to its own deadline whatever becomes of the
+//     context: the socket is closed with the context
+//     (TestAResolverThatHangsGivesEverythingBack).
 package resolve

@@ -7,6 +7,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/webhook-sink/internal/guard"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 	"github.com/anabranch/anabranch/webhook-sink/internal/post"
 	"github.com/anabranch/anabranch/webhook-sink/internal/resolve"
 )
@@ -48,7 +49,7 @@ func FuzzURL(f *testing.F) {
 		})
 		c := post.NewClient(post.Options{Timeout: 5 * time.Second, Guard: strict, Dial: d.DialContext})
 		defer c.Close()
-		if got := c.Post(t.Context(), target, []byte("{}"), ""); got.Verdict == post.Delivered {
+		if got := c.Post(t.Context(), target, []byte("{}"), ""); got.Verdict == outcome.Delivered {
 			t.Errorf("%q: delivered", url)
 		}
 	})

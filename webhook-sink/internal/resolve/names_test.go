@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 var (
@@ -85,7 +87,7 @@ func TestAnswersAreRemembered(t *testing.T) {
 				n := newNames(now.lookup)
 				defer n.close()
 				for i, step := range steps {
-					time.Sleep(step.pause) // virtual
+					virtual.Sleep(step.pause) // virtual
 					if step.count > 0 {
 						now = step.script
 					}
@@ -153,7 +155,7 @@ func TestLookupsAreBounded(t *testing.T) {
 		if _, most := server.connections(); most != 2*maxLookups {
 			t.Errorf("%d connections at a time, want %d", most, 2*maxLookups)
 		}
-		time.Sleep(lookupTime - 5*time.Second) // virtual
+		virtual.Sleep(lookupTime - 5*time.Second) // virtual
 		synctest.Wait()
 		if open, _ := server.connections(); open != 0 {
 			t.Errorf("%d connections are open when their time is over", open)
@@ -206,7 +208,7 @@ func TestNamesAreForgotten(t *testing.T) {
 		for i := range n.limit {
 			ask("old" + strconv.Itoa(i))
 		}
-		time.Sleep(usableFor) // virtual
+		virtual.Sleep(usableFor) // virtual
 		for i := range n.limit + 50 {
 			ask("new" + strconv.Itoa(i))
 			if len(n.known) > n.limit {

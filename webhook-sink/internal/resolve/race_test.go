@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/anabranch/anabranch/test/virtual"
 	"github.com/anabranch/anabranch/webhook-sink/internal/guard"
 )
 
@@ -86,7 +87,7 @@ func TestRace(t *testing.T) {
 				began := time.Now()
 				conn, err := d.race(ctx, "tcp", peers)
 				took := time.Since(began)
-				time.Sleep(time.Second) // virtual: for whoever is still under way
+				virtual.Sleep(time.Second) // virtual: for whoever is still under way
 				synctest.Wait()
 				if (conn != nil) != (test.winner > 0) || !errors.Is(err, test.err) || took != test.took || closed.Load() != test.closed {
 					t.Errorf("connection %v, error %v after %s, %d losers closed", conn, err, took, closed.Load())

@@ -7,14 +7,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 	"github.com/anabranch/anabranch/webhook-sink/internal/post"
 	"github.com/anabranch/anabranch/webhook-sink/internal/resolve"
 )
 
 // unreachable is all that a customer reads of a name that leads nowhere.
-var unreachable = post.Result{Verdict: post.Retry, Reason: schemas.ReasonNetwork, Detail: "connection failed or was broken off"}
+var unreachable = outcome.Outcome{Verdict: outcome.Retry, Reason: schemas.ReasonNetwork, Detail: "connection failed or was interrupted"}
 
 // What a customer reads of a name is the same whether it does not exist, leads
 // inside to an open or a closed port, or leads to a public address where nobody
@@ -51,7 +54,7 @@ func TestFailuresTellNothingOfTheInside(t *testing.T) {
 		got := test.client.Post(t.Context(), target, []byte("{}"), "")
 		took := time.Since(began)
 		got.Cause = "" // is for the operator
-		if got != unreachable {
+		if !cmp.Equal(got, unreachable) {
 			t.Errorf("%s: %+v, want %+v", name, got, unreachable)
 		}
 		// All end at once, far from what a packet that nobody answers would take.

@@ -10,10 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/wsfile"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/guard"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 	"github.com/anabranch/anabranch/webhook-sink/internal/post"
 	"github.com/anabranch/anabranch/webhook-sink/internal/resolve"
 )
@@ -173,15 +176,15 @@ func TestSpellingsOfTheLoopback(t *testing.T) {
 			got.Cause = "" // is for the operator
 			switch test.fate {
 			case literal:
-				if got.Verdict != post.Dead || got.Reason != schemas.ReasonAddressRefused {
+				if got.Verdict != outcome.Dead || got.Reason != schemas.ReasonAddressRefused {
 					t.Errorf("%s: %+v, want it dead for its address", url, got)
 				}
 			case asName:
-				if got != unreachable {
+				if !cmp.Equal(got, unreachable) {
 					t.Errorf("%s: %+v, want %+v", url, got, unreachable)
 				}
 			default:
-				if got.Verdict == post.Delivered {
+				if got.Verdict == outcome.Delivered {
 					t.Errorf("%s: delivered", url)
 				}
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
-	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 // Ending is what becomes of a record.
@@ -105,23 +105,23 @@ func (s *Schedule) Last(h *schemas.Headers, now time.Time) bool {
 
 // After decides the fate of an event after an attempt that began at began and
 // ended with o at now.
-func (s *Schedule) After(h schemas.Headers, o attempt.Outcome, began, now time.Time) Fate {
+func (s *Schedule) After(h schemas.Headers, o outcome.Outcome, began, now time.Time) Fate {
 	if h.FirstAttempt.IsZero() || h.FirstAttempt.After(began) {
 		// A first attempt in the future means that a clock went back. Counting
 		// from now at least bounds the window by its own length.
 		h.FirstAttempt = began
 	}
 	h.Due, h.Reserved = time.Time{}, false
-	if o.Verdict == attempt.Withheld {
+	if o.Verdict == outcome.Withheld {
 		return s.withheld(h, o, now)
 	}
 	h.Attempt = min(h.Attempt+1, schemas.MaxAttempts)
 	switch o.Verdict {
-	case attempt.Delivered:
+	case outcome.Delivered:
 		return Fate{Ending: Delivered, Headers: h}
-	case attempt.Dead:
+	case outcome.Dead:
 		return deadFor(h, o.Reason, o.Detail)
-	case attempt.Retry:
+	case outcome.Retry:
 		h.Reason, h.Detail, h.Endpoints = o.Reason, o.Detail, o.Endpoints
 		at, ok := s.again(now, h.FirstAttempt, h.Attempt+h.Withheld, o.RetryAfter)
 		if !ok {
@@ -134,17 +134,22 @@ func (s *Schedule) After(h schemas.Headers, o attempt.Outcome, began, now time.T
 	}
 }
 
-// withheld is the fate of an event whose attempt was not made. If it was to be the
-// last, others were made in its place, and it is called once more at the end of its
-// window.
-func (s *Schedule) withheld(h schemas.Headers, o attempt.Outcome, now time.Time) Fate {
-	last := s.Last(&h, now)
+// withheld is the fate of an event whose attempt was not made.
+func (s *Schedule) withheld(h schemas.Headers, o outcome.Outcome, now time.Time) Fate {
+	last := s.Last(&h, now) // before this one is counted, as it was asked before the attempt
 	if o.Reason != "" {
+		// Should its window end while the endpoint is down, this is what the dead letter
+		// says it failed of; without it, what its last attempt failed of stands.
 		h.Reason, h.Detail = o.Reason, o.Detail
 	}
 	h.Withheld = min(h.Withheld+1, schemas.MaxAttempts)
 	at := s.untilProbe(now, h.FirstAttempt, o.Until, h.Attempt+h.Withheld)
 	if last {
+		// A last attempt is made even at an endpoint that is down, but only by some
+		// events at a time, and this one was not among them. Its window is not over
+		// yet: it gets another chance right before the end (a due time beyond the end
+		// means that). Only where no time is left for that is it given up: within two
+		// of the shortest delays it might come back after the end.
 		end := s.end(h.FirstAttempt)
 		if end.Sub(now) < 2*s.delays[0] {
 			return s.exceeded(h)

@@ -13,7 +13,7 @@ import (
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
-	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -124,7 +124,7 @@ func TestAReservationStaysInsideTheWindow(t *testing.T) {
 	}
 }
 
-var status503 = attempt.Outcome{Verdict: attempt.Retry, Reason: schemas.ReasonStatus5xx, Detail: "status 503", Endpoints: []uint64{7}}
+var status503 = outcome.Outcome{Verdict: outcome.Retry, Reason: schemas.ReasonStatus5xx, Detail: "status 503", Endpoints: []uint64{7}}
 
 func TestTheFirstFailureStartsTheWindow(t *testing.T) {
 	later := noon.Add(time.Second)
@@ -170,13 +170,13 @@ func TestTheWindowIsExceeded(t *testing.T) {
 
 func TestFinalOutcomes(t *testing.T) {
 	tests := []struct {
-		outcome attempt.Outcome
+		outcome outcome.Outcome
 		ending  Ending
 		reason  schemas.Reason
 	}{
-		{attempt.Outcome{Verdict: attempt.Delivered}, Delivered, ""},
-		{attempt.Outcome{Verdict: attempt.Dead, Reason: schemas.ReasonStatus4xx, Detail: "status 410"}, Dead, schemas.ReasonStatus4xx},
-		{attempt.Outcome{Verdict: attempt.Abandoned}, Unfinished, ""},
+		{outcome.Outcome{Verdict: outcome.Delivered}, Delivered, ""},
+		{outcome.Outcome{Verdict: outcome.Dead, Reason: schemas.ReasonStatus4xx, Detail: "status 410"}, Dead, schemas.ReasonStatus4xx},
+		{outcome.Outcome{Verdict: outcome.Abandoned}, Unfinished, ""},
 	}
 	for _, tt := range tests {
 		f := fixed(middle).After(schemas.Headers{}, tt.outcome, noon, noon)
@@ -189,7 +189,7 @@ func TestFinalOutcomes(t *testing.T) {
 // TestAWithheldAttemptIsNone: it counts on its own, begins the window, and takes
 // the place of an attempt in the row of delays.
 func TestAWithheldAttemptIsNone(t *testing.T) {
-	withheld := attempt.Outcome{Verdict: attempt.Withheld, Until: noon.Add(time.Second)}
+	withheld := outcome.Outcome{Verdict: outcome.Withheld, Until: noon.Add(time.Second)}
 	f := fixed(middle).After(schemas.Headers{Destination: "crm"}, withheld, noon, noon)
 	want := Fate{Ending: Withheld, Topic: "webhook-retry.5s", Headers: schemas.Headers{
 		Destination: "crm", Withheld: 1, FirstAttempt: noon, Due: noon.Add(5 * time.Second),
@@ -206,11 +206,11 @@ func TestAWithheldAttemptIsNone(t *testing.T) {
 
 func TestAttemptsStopCountingAtTheLimit(t *testing.T) {
 	h := schemas.Headers{Attempt: schemas.MaxAttempts, Withheld: schemas.MaxAttempts, FirstAttempt: noon}
-	f := fixed(middle).After(h, attempt.Outcome{Verdict: attempt.Retry, Reason: schemas.ReasonTimeout}, noon, noon)
+	f := fixed(middle).After(h, outcome.Outcome{Verdict: outcome.Retry, Reason: schemas.ReasonTimeout}, noon, noon)
 	if f.Headers.Attempt != schemas.MaxAttempts {
 		t.Errorf("attempt %d, expected %d: more could not be read back", f.Headers.Attempt, schemas.MaxAttempts)
 	}
-	f = fixed(middle).After(h, attempt.Outcome{Verdict: attempt.Withheld}, noon, noon)
+	f = fixed(middle).After(h, outcome.Outcome{Verdict: outcome.Withheld}, noon, noon)
 	if f.Headers.Withheld != schemas.MaxAttempts {
 		t.Errorf("withheld %d, expected %d: more could not be read back", f.Headers.Withheld, schemas.MaxAttempts)
 	}
@@ -284,9 +284,9 @@ func TestWhereAnEventComesFromIsKept(t *testing.T) {
 	hopped := c
 	hopped.Slot, hopped.Reserved = false, noon.Add(time.Minute)
 	for name, f := range map[string]Fate{
-		"retried":  s.After(c.Headers, attempt.Outcome{Verdict: attempt.Retry, Reason: schemas.ReasonTimeout}, noon, noon),
-		"withheld": s.After(c.Headers, attempt.Outcome{Verdict: attempt.Withheld, Until: noon.Add(time.Second)}, noon, noon),
-		"dead":     s.After(c.Headers, attempt.Outcome{Verdict: attempt.Dead, Reason: schemas.ReasonStatus4xx}, noon, noon),
+		"retried":  s.After(c.Headers, outcome.Outcome{Verdict: outcome.Retry, Reason: schemas.ReasonTimeout}, noon, noon),
+		"withheld": s.After(c.Headers, outcome.Outcome{Verdict: outcome.Withheld, Until: noon.Add(time.Second)}, noon, noon),
+		"dead":     s.After(c.Headers, outcome.Outcome{Verdict: outcome.Dead, Reason: schemas.ReasonStatus4xx}, noon, noon),
 		"hopped":   judged(hopped, noon),
 	} {
 		h, err := kafka.HeadersOf(f.Record(&kgo.Record{Topic: "webhook-retry.5s"}, noon))

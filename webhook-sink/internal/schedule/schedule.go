@@ -1,17 +1,9 @@
-// Package schedule decides what becomes of an event after an attempt, or without
-// one: where it waits, until when, and when it is given up. Nothing here has
-// effects.
-//
-// Retry topics are shared by all destinations and read by all sinks, of which one may
-// not have read yet what the workspace says of a new destination. The retries of a
-// destination that is not known are put back for the first minute of their lives, and
-// buried only then (TestJudge, TestARetryOfADestinationThatIsNotKnownYet in the sink's
-// package).
 package schedule
 
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/anabranch/anabranch/schemas"
@@ -179,4 +171,16 @@ func Turn(delay time.Duration, written, due time.Time) time.Time {
 		return due
 	}
 	return written.Add(delay)
+}
+
+// Brief writes a duration as people do: 4h, not 4h0m0s.
+func Brief(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/schemas"
-	"github.com/anabranch/anabranch/webhook-sink/internal/usual"
 )
 
 // delays are those of most tests.
@@ -128,55 +127,6 @@ func TestEveryScheduleEndsInTime(t *testing.T) {
 				t.Fatalf("due %s, not after %s", at.due, now)
 			}
 			now = at.due
-		}
-	}
-}
-
-// TestTheUsualSchedule: about 25 attempts at most, and one in the last half hour.
-func TestTheUsualSchedule(t *testing.T) {
-	random := rand.New(rand.NewPCG(7, 8))
-	s := New(usual.Delays(), longest, random.Float64)
-	for range 10_000 {
-		first := time.Unix(3_000_000, 0)
-		last, attempts := first, 1
-		for at, ok := s.again(last, first, attempts, 0); ok; at, ok = s.again(last, first, attempts, 0) {
-			if s.last(last, first, attempts-1) && s.end(first).Sub(last) > 30*time.Minute {
-				t.Fatalf("an attempt %s before the end counts as the last", s.end(first).Sub(last))
-			}
-			last = at.due
-			attempts++
-		}
-		if attempts < 16 || attempts > 22 {
-			t.Fatalf("%d attempts, expected 16 to 22", attempts)
-		}
-		if left := s.end(first).Sub(last); left > 30*time.Minute || !s.last(last, first, attempts-1) {
-			t.Fatalf("last attempt %s before the end, known to be so: %t; expected at most half an hour, and true", left, s.last(last, first, attempts-1))
-		}
-	}
-}
-
-// TestWhereEveryAttemptIsWithheld: an event whose endpoints are down from first to
-// last still gets an attempt before its window ends, and costs few writes.
-func TestWhereEveryAttemptIsWithheld(t *testing.T) {
-	random := rand.New(rand.NewPCG(9, 10))
-	s := New(usual.Delays(), longest, random.Float64)
-	for range 10_000 {
-		first := time.Unix(3_000_000, 0)
-		now, writes := first, 0
-		for !s.last(now, first, writes) {
-			until := now.Add(time.Duration(random.Int64N(int64(time.Minute))))
-			writes++
-			at := s.untilProbe(now, first, until, writes)
-			if at.due.Before(until) || at.due.After(s.end(first)) {
-				t.Fatalf("withheld until %s: due %s, expected not before and inside the window", until, at.due)
-			}
-			now = at.due
-		}
-		if left := s.end(first).Sub(now); left < 0 || left > 30*time.Minute {
-			t.Fatalf("the last attempt %s before the end, expected it within half an hour", left)
-		}
-		if writes > 19 {
-			t.Fatalf("%d appointments before the last attempt, expected at most 19", writes)
 		}
 	}
 }

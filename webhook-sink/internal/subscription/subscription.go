@@ -4,11 +4,14 @@ package subscription
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
 
-	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
+	"github.com/anabranch/anabranch/internal/logging"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -26,16 +29,16 @@ type Subscription struct {
 // first: the topics of all destinations and of all delays, those of an earlier
 // configuration too, whose records would otherwise wait for ever. What can't be had
 // is wanted from then on, and holds up nothing else; refused says why.
-func Find(ctx context.Context, topics *kafka.Topics, ws *workspace.Snapshot, delays []time.Duration) (s *Subscription, refused map[string]error, err error) {
+func Find(ctx context.Context, admin *topics.Admin, ws *workspace.Snapshot, delays []time.Duration) (s *Subscription, refused map[string]error, err error) {
 	needed := DeliverTopics(ws)
 	for _, delay := range delays {
 		needed = append(needed, schemas.RetryTopic(delay))
 	}
-	refused, err = topics.Create(ctx, slices.Concat(needed, []string{schemas.TopicDeadLetters})...)
+	refused, err = admin.Create(ctx, slices.Concat(needed, []string{schemas.TopicDeadLetters})...)
 	if err != nil {
 		return nil, nil, err
 	}
-	existing, err := topics.List(ctx, "")
+	existing, err := admin.List(ctx, "")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -69,12 +72,65 @@ func (s *Subscription) Want(topics []string) {
 
 // Obtain creates those of the topics wanted that do not exist, and returns which can
 // be consumed from now on. Those that are refused are wanted still.
-func (s *Subscription) Obtain(ctx context.Context, topics *kafka.Topics) (added []string, refused map[string]error, err error) {
-	refused, err = topics.Create(ctx, slices.Sorted(maps.Keys(s.wanted))...)
+func (s *Subscription) Obtain(ctx context.Context, admin *topics.Admin) (added []string, refused map[string]error, err error) {
+	refused, err = admin.Create(ctx, slices.Sorted(maps.Keys(s.wanted))...)
 	if err != nil {
 		return nil, refused, err
 	}
 	return s.have(refused), refused, nil
+}
+
+// obtainTime bounds one look for topics.
+const obtainTime = 5 * time.Second
+
+// Extend has consume called with what is wanted and was not consumed before, as far as
+// it can be had, and reports whether that is all. Whoever published the workspace has
+// created its topics; to make sure costs one look, and a topic that is missing would be
+// looked for by the client again and again.
+func (s *Subscription) Extend(ctx context.Context, admin *topics.Admin, refusals *Refusals, consume func(topics ...string)) bool {
+	if s.Complete() {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, obtainTime)
+	defer cancel()
+	added, refused, err := s.Obtain(ctx, admin)
+	switch {
+	case errors.Is(err, context.Canceled): // ours: the session ends
+	case err != nil:
+		refusals.log.Warn("looking for topics to consume failed, retrying", "error", err)
+	default:
+		refusals.Tell(refused)
+	}
+	if len(added) > 0 {
+		refusals.log.Info("consuming more topics", "topics", added)
+		consume(added...)
+	}
+	return s.Complete()
+}
+
+// Refusals is the log of topics that can't be had. It outlives subscriptions.
+type Refusals struct {
+	log  *slog.Logger
+	told logging.Sampler[logging.Kind]
+}
+
+// NewRefusals returns one that has told nothing yet.
+func NewRefusals(log *slog.Logger) *Refusals { return &Refusals{log: log} }
+
+// maxNamed is how many topics a line of the log names.
+const maxNamed = 10
+
+// Tell logs which topics can't be had, at most once in [logging.Every]. What their
+// destinations have waiting is delivered when they can.
+func (r *Refusals) Tell(all map[string]error) {
+	if len(all) == 0 {
+		return
+	}
+	if _, ok := r.told.Admit(logging.Kind{}, time.Now()); !ok {
+		return
+	}
+	names := slices.Sorted(maps.Keys(all))
+	r.log.Error("topics cannot be consumed, retrying; all others are being consumed", "count", len(names), "topics", names[:min(len(names), maxNamed)], "error", all[names[0]])
 }
 
 // have notes as consumed what is wanted and not refused.

@@ -9,9 +9,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/anabranch/anabranch/internal/kafka"
-	"github.com/anabranch/anabranch/internal/testkit"
+	"github.com/anabranch/anabranch/internal/kafka/policy"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // TestWhatThereIsToConsume: all that is needed, the delays of an earlier
@@ -40,7 +41,7 @@ func TestWhatThereIsToConsume(t *testing.T) {
 func TestObtainNamesWhatIsNew(t *testing.T) {
 	t.Parallel()
 	cluster := testkit.Fake(t)
-	topics := kafka.NewTopics(cluster.Client(t), topicConfig)
+	topics := topics.New(cluster.Client(t), topicConfig)
 	s := among([]string{"deliver.crm"}, []string{"deliver.gone"}, nil)
 	refusal := cluster.Fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.CreateTopics}, Topic: "deliver.bad", Err: kerr.TopicAuthorizationFailed, Count: -1})
 	for _, step := range []struct {
@@ -64,7 +65,7 @@ func TestObtainNamesWhatIsNew(t *testing.T) {
 	}
 }
 
-var topicConfig = kafka.TopicConfig{Partitions: 1, DeliverPartitions: 1, Replication: 1, RawRetention: time.Hour, Embedded: true}
+var topicConfig = policy.Config{Partitions: 1, DeliverPartitions: 1, Replication: 1, RawRetention: time.Hour, Embedded: true}
 
 // TestATopicThatIsRefused is no leftover, and holds up no other.
 func TestATopicThatIsRefused(t *testing.T) {
@@ -80,7 +81,7 @@ func TestATopicThatIsRefused(t *testing.T) {
 func TestFindCreatesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	cluster := testkit.Fake(t)
-	topics := kafka.NewTopics(cluster.Client(t), topicConfig)
+	topics := topics.New(cluster.Client(t), topicConfig)
 	ws := workspace.NewSnapshot(nil, []workspace.Destination{{ID: "crm"}, {ID: "shop"}})
 	s, _, err := Find(t.Context(), topics, ws, []time.Duration{5 * time.Second, time.Minute, time.Minute})
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 // crush is one destination with many users, of whom one may have more events than
@@ -56,7 +58,7 @@ func (c crush) feed(g *simGroup) (users []string) {
 	start := time.Now()
 	other, busy := 0, 0
 	for at := time.Duration(0); at < c.length; at += time.Millisecond {
-		time.Sleep(time.Until(start.Add(at)))
+		virtual.Sleep(time.Until(start.Add(at)))
 		for ; time.Duration(other)*time.Second < at*time.Duration(c.rate); other++ {
 			users = append(users, fmt.Sprint("user-", other*7919%c.users))
 			g.produce("crm", users[len(users)-1])
@@ -66,7 +68,7 @@ func (c crush) feed(g *simGroup) (users []string) {
 			g.produce("crm", busyUser)
 		}
 	}
-	time.Sleep(10*c.service + 10*time.Millisecond) // what is on its way arrives
+	virtual.Sleep(10*c.service + 10*time.Millisecond) // what is on its way arrives
 	return users
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 // crowd is many destinations, of which some hang.
@@ -49,7 +51,7 @@ func (c crowd) play(t *testing.T) (r crowdOutcome) {
 		}
 		m := g.join(0)
 		of := c.feed(g)
-		time.Sleep(10 * time.Second)
+		virtual.Sleep(10 * time.Second)
 		m.stop()
 		r = c.sum(g, of)
 		r.inFlight, r.queued, r.busy = m.inFlight.most, m.queued.most, m.busy.most
@@ -76,7 +78,7 @@ func serviceTime(host string, event int) time.Duration {
 func (c crowd) feed(g *simGroup) (well []int) {
 	gap := time.Second / time.Duration(c.destinations)
 	for i := range int(c.length/time.Second) * c.destinations {
-		time.Sleep(gap)
+		virtual.Sleep(gap)
 		n := i % c.destinations
 		event := g.produce(c.id(n), fmt.Sprint("user-", i%7))
 		if n >= c.hanging {
@@ -152,9 +154,9 @@ func TestOneDeadEndpointAmongFive(t *testing.T) {
 		const seconds, rate = 600, 4
 		for i := range seconds * rate {
 			g.produce("crm", fmt.Sprint("user-", i))
-			time.Sleep(time.Second / rate)
+			virtual.Sleep(time.Second / rate)
 		}
-		time.Sleep(10 * time.Second)
+		virtual.Sleep(10 * time.Second)
 		g.close(t)
 		slow := 0
 		for i := range g.books.events {

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/anabranch/anabranch/webhook-sink/internal/config"
 	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
-	"github.com/anabranch/anabranch/webhook-sink/internal/usual"
 )
 
 // life is the plan of one simulation, made of a seed.
@@ -109,7 +109,7 @@ func newLife(seed uint64) *life {
 
 func (l *life) chooseSchedule() {
 	r := l.random
-	l.plan.delays, l.plan.window, l.usual = usual.Delays(), usual.Window, true
+	l.plan.delays, l.plan.window, l.usual = config.Default().RetryDelays, config.Default().RetryWindow, true
 	if r.IntN(2) == 0 {
 		return
 	}
@@ -121,7 +121,7 @@ func (l *life) chooseSchedule() {
 		l.plan.delays = append(l.plan.delays, delay)
 	}
 	if r.IntN(2) == 0 {
-		l.plan.window = time.Minute + time.Duration(r.Int64N(int64(usual.Window-time.Minute)))
+		l.plan.window = time.Minute + time.Duration(r.Int64N(int64(config.Default().RetryWindow-time.Minute)))
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 var (
@@ -83,21 +85,21 @@ func (l *life) play(t *testing.T) {
 		defer close(done)
 		for i := range l.events {
 			e := &l.events[i]
-			time.Sleep(time.Until(l.start.Add(e.at)))
+			virtual.Sleep(time.Until(l.start.Add(e.at)))
 			e.number = g.produce(e.destination, e.key)
 		}
 	}()
 	for _, d := range l.disturbances {
-		time.Sleep(time.Until(l.start.Add(d.at)))
+		virtual.Sleep(time.Until(l.start.Add(d.at)))
 		l.disturb(d)
 	}
 	<-done
 	// A minute for each hop that a clock may have caused.
 	limit := l.start.Add(l.plan.window + l.events[len(l.events)-1].at + 2*time.Hour)
 	for g.broker.left() > 0 && time.Now().Before(limit) {
-		time.Sleep(time.Minute)
+		virtual.Sleep(time.Minute)
 	}
-	time.Sleep(time.Minute)
+	virtual.Sleep(time.Minute)
 	g.close(t)
 }
 
@@ -109,13 +111,13 @@ func (l *life) disturb(d disturbance) {
 	case restarts:
 		victim.stop()
 		g.leave(victim)
-		time.Sleep(d.length)
+		virtual.Sleep(d.length)
 		g.join(d.skew)
 	case killed:
 		victim.kill()
-		time.Sleep(simSession)
+		virtual.Sleep(simSession)
 		g.leave(victim)
-		time.Sleep(d.length)
+		virtual.Sleep(d.length)
 		g.join(d.skew)
 	case joins:
 		g.join(d.skew)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/schemas"
-	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 	"github.com/anabranch/anabranch/webhook-sink/internal/schedule"
 )
 
@@ -181,7 +181,7 @@ func (c *verdict) judgeOnce() {
 		c.errorf("%d attempts, expected %d at most", c.attempts, most)
 	}
 	for i, a := range c.log {
-		if a.outcome.Verdict == attempt.Delivered && i < len(c.log)-1 {
+		if a.outcome.Verdict == outcome.Delivered && i < len(c.log)-1 {
 			c.errorf("attempted after it was delivered")
 		}
 		if c.life.skewed {
@@ -207,7 +207,7 @@ func (c *verdict) judgeOwed() {
 		owed[simHost(c.event.destination, i)] = true
 	}
 	for _, a := range c.log {
-		if a.outcome.Verdict == attempt.Withheld {
+		if a.outcome.Verdict == outcome.Withheld {
 			continue
 		}
 		delivered := false
@@ -223,7 +223,7 @@ func (c *verdict) judgeOwed() {
 				delete(owed, p.host)
 			}
 		}
-		if delivered != (a.outcome.Verdict == attempt.Delivered) {
+		if delivered != (a.outcome.Verdict == outcome.Delivered) {
 			c.errorf("verdict %d, delivered %t", a.outcome.Verdict, delivered)
 		}
 	}

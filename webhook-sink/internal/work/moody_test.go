@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 // mood is a receiver that is alive and fails many events.
@@ -67,9 +69,9 @@ func (m mood) play(t *testing.T) {
 	g.join(0)
 	for range events {
 		g.produce("crm", "user")
-		time.Sleep(m.every)
+		virtual.Sleep(m.every)
 	}
-	time.Sleep(4*time.Hour + 10*time.Minute)
+	virtual.Sleep(4*time.Hour + 10*time.Minute)
 	g.close(t)
 	var took []time.Duration
 	dead := 0

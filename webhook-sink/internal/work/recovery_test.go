@@ -58,7 +58,7 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-func (b *bounds) judge(t *testing.T, r outcome) {
+func (b *bounds) judge(t *testing.T, r toll) {
 	t.Helper()
 	if r.lost+r.twice > 0 {
 		t.Errorf("%d events lost, %d delivered or given up twice; expected neither", r.lost, r.twice)

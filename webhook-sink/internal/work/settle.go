@@ -7,15 +7,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
-	"github.com/anabranch/anabranch/internal/telemetry/seldom"
+	"github.com/anabranch/anabranch/internal/logging"
 	"github.com/anabranch/anabranch/internal/telemetry/trace"
+	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 	"github.com/anabranch/anabranch/webhook-sink/internal/schedule"
-)
-
-const (
-	firstPause = 250 * time.Millisecond
-	lastPause  = 5 * time.Second
 )
 
 // settle writes what a fate calls for and returns when the broker has
@@ -29,7 +25,7 @@ func (w *Worker) settle(ctx context.Context, j *dispatch.Job, f schedule.Fate) (
 		return f, false
 	}
 	record := f.Record(j.Record, time.Now())
-	for pause := firstPause; record != nil; pause = min(2*pause, lastPause) {
+	for pause := waiting.First; record != nil; pause = waiting.Next(pause) {
 		err := w.Write(ctx, record)
 		switch {
 		case err == nil:
@@ -43,32 +39,20 @@ func (w *Worker) settle(ctx context.Context, j *dispatch.Job, f schedule.Fate) (
 		}
 		w.WriteFailed()
 		w.writeFailed(record, &f, err)
-		if !Rest(ctx, pause) {
+		if !waiting.Sleep(ctx, pause) {
 			return f, false
 		}
 	}
 	return f, true
 }
 
-// writeFailed logs a failed write, at most one in [seldom.Every]: while no broker
+// writeFailed logs a failed write, at most one in [logging.Every]: while no broker
 // answers every worker has one, again and again.
 func (w *Worker) writeFailed(record *kgo.Record, f *schedule.Fate, err error) {
-	passed, ok := w.writeFailures.Admit(seldom.Kind{}, time.Now())
+	passed, ok := w.writeFailures.Admit(logging.Kind{}, time.Now())
 	if !ok {
 		return
 	}
 	trace.LoggerOf(w.Logger, f.Headers.TraceParent).Error("write failed, retrying until it succeeds", "topic", record.Topic, "destination", f.Headers.Destination,
 		"message_id", f.Headers.MessageID, "passed_over", passed, "error", err)
-}
-
-// Rest waits for d and reports whether it passed before ctx was done.
-func Rest(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/schemas"
-	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 	"github.com/anabranch/anabranch/webhook-sink/internal/schedule"
 )
 
@@ -50,7 +50,7 @@ type simAttempt struct {
 	member  *simMember
 	began   time.Time
 	took    time.Duration
-	outcome attempt.Outcome
+	outcome outcome.Outcome
 	last    bool
 }
 
@@ -145,10 +145,10 @@ func (b *simBooks) attempted(a simAttempt) {
 		e.begun = a.began
 	}
 	switch a.outcome.Verdict {
-	case attempt.Withheld:
+	case outcome.Withheld:
 		e.withheld++
 		delete(b.noticed, a.member)
-	case attempt.Delivered:
+	case outcome.Delivered:
 		e.taken++
 		e.delivered = a.began.Add(a.took)
 		if b.noticed[a.member].IsZero() {

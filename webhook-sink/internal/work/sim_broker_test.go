@@ -10,8 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/schemas"
-	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
 )
 
 // simBroker stands for the brokers: partitions in memory, and what the group has
@@ -21,7 +21,7 @@ type simBroker struct {
 
 	mu         sync.Mutex
 	partitions map[string]int32 // of each topic
-	parts      map[dispatch.Place]*simPartition
+	parts      map[partition.Place]*simPartition
 	skipped    int64
 }
 
@@ -29,26 +29,26 @@ type simPartition struct {
 	records []*kgo.Record
 	trimmed int // records let go
 	next    int64
-	reader  func(dispatch.Place) // told of what is appended; nil: nobody
+	reader  func(partition.Place) // told of what is appended; nil: nobody
 
 	committed int64
 	done      string
 }
 
 func newSimBroker() *simBroker {
-	return &simBroker{partitions: make(map[string]int32), parts: make(map[dispatch.Place]*simPartition)}
+	return &simBroker{partitions: make(map[string]int32), parts: make(map[partition.Place]*simPartition)}
 }
 
 func (b *simBroker) create(topic string, partitions int32) {
 	b.partitions[topic] = partitions
 	for num := range partitions {
-		b.parts[dispatch.Place{Topic: topic, Num: num}] = &simPartition{}
+		b.parts[partition.Place{Topic: topic, Num: num}] = &simPartition{}
 	}
 }
 
 // consumed are the partitions of the topics that the sink reads.
-func (b *simBroker) consumed() []dispatch.Place {
-	var all []dispatch.Place
+func (b *simBroker) consumed() []partition.Place {
+	var all []partition.Place
 	for at := range b.parts {
 		if at.Topic != schemas.TopicDeadLetters {
 			all = append(all, at)
@@ -60,7 +60,7 @@ func (b *simBroker) consumed() []dispatch.Place {
 
 // comparePlaces puts the partitions of one number together, so that a part of all
 // is a part of each topic.
-func comparePlaces(a, b dispatch.Place) int {
+func comparePlaces(a, b partition.Place) int {
 	return cmp.Or(cmp.Compare(a.Num, b.Num), cmp.Compare(a.Topic, b.Topic))
 }
 
@@ -71,7 +71,7 @@ func (b *simBroker) append(r *kgo.Record, at time.Time) {
 	_, _ = hash.Write(r.Key)
 	b.mu.Lock()
 	r.Partition = int32(hash.Sum32() % uint32(b.partitions[r.Topic]))
-	place := dispatch.Place{Topic: r.Topic, Num: r.Partition}
+	place := partition.Place{Topic: r.Topic, Num: r.Partition}
 	p := b.parts[place]
 	if b.gap > 0 {
 		b.skipped++
@@ -91,7 +91,7 @@ func (b *simBroker) append(r *kgo.Record, at time.Time) {
 
 // read returns up to limit records from a position on, and the position behind
 // them. Positions count records.
-func (b *simBroker) read(at dispatch.Place, from, limit int) ([]*kgo.Record, int) {
+func (b *simBroker) read(at partition.Place, from, limit int) ([]*kgo.Record, int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := b.parts[at]
@@ -102,7 +102,7 @@ func (b *simBroker) read(at dispatch.Place, from, limit int) ([]*kgo.Record, int
 
 // assign makes reader the one that is told of records, and returns what the group
 // has committed.
-func (b *simBroker) assign(at dispatch.Place, reader func(dispatch.Place)) (from int, done offsets.Done) {
+func (b *simBroker) assign(at partition.Place, reader func(partition.Place)) (from int, done offsets.Done) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := b.parts[at]
@@ -115,7 +115,7 @@ func (b *simBroker) assign(at dispatch.Place, reader func(dispatch.Place)) (from
 }
 
 // part returns up to limit records from an offset on, and the offset behind them.
-func (b *simBroker) part(at dispatch.Place, from int64, limit int) ([]*kgo.Record, int64) {
+func (b *simBroker) part(at partition.Place, from int64, limit int) ([]*kgo.Record, int64) {
 	b.mu.Lock()
 	position := b.parts[at].position(from)
 	b.mu.Unlock()
@@ -128,7 +128,7 @@ func (b *simBroker) part(at dispatch.Place, from int64, limit int) ([]*kgo.Recor
 	return records, records[len(records)-1].Offset + 1
 }
 
-func (b *simBroker) release(at dispatch.Place) {
+func (b *simBroker) release(at partition.Place) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.parts[at].reader = nil
@@ -140,7 +140,7 @@ func (p *simPartition) position(offset int64) int {
 	return p.trimmed + i
 }
 
-func (b *simBroker) commit(marks []dispatch.Watermark) {
+func (b *simBroker) commit(marks []partition.Watermark) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i := range marks {

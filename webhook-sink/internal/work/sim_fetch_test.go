@@ -5,8 +5,10 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
 )
 
 func (m *simMember) flow() dispatch.Flow {
@@ -23,9 +25,9 @@ func (m *simMember) flow() dispatch.Flow {
 	}
 	return dispatch.Flow{
 		PauseTopic:      func(topic string) { pause(topic) },
-		PausePartition:  func(at dispatch.Place) { pause(at) },
+		PausePartition:  func(at partition.Place) { pause(at) },
 		ResumeTopic:     func(topic string) { resume(topic) },
-		ResumePartition: func(at dispatch.Place) { resume(at) },
+		ResumePartition: func(at partition.Place) { resume(at) },
 	}
 }
 
@@ -35,7 +37,7 @@ func (m *simMember) rests(what any) bool {
 }
 
 // touch says that there may be something to fetch.
-func (m *simMember) touch(at dispatch.Place) {
+func (m *simMember) touch(at partition.Place) {
 	m.mu.Lock()
 	m.dirty[at] = true
 	m.mu.Unlock()
@@ -67,7 +69,7 @@ func (m *simMember) fetchLoop() {
 			return
 		case <-m.wake:
 		}
-		if !Rest(m.ctx, simFetch) {
+		if !waiting.Sleep(m.ctx, simFetch) {
 			return
 		}
 		m.poll()
@@ -98,10 +100,10 @@ func (m *simMember) poll() {
 	}
 }
 
-func (m *simMember) takeDirty() []dispatch.Place {
+func (m *simMember) takeDirty() []partition.Place {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	all := make([]dispatch.Place, 0, len(m.dirty))
+	all := make([]partition.Place, 0, len(m.dirty))
 	for at := range m.dirty {
 		all = append(all, at)
 	}
@@ -109,7 +111,7 @@ func (m *simMember) takeDirty() []dispatch.Place {
 	return all
 }
 
-func (m *simMember) take(at dispatch.Place, records []*kgo.Record) {
+func (m *simMember) take(at partition.Place, records []*kgo.Record) {
 	_, retry := schemas.RetryDelayOf(at.Topic)
 	jobs := make([]*dispatch.Job, len(records))
 	for i, r := range records {
@@ -128,7 +130,7 @@ func (m *simMember) take(at dispatch.Place, records []*kgo.Record) {
 
 // reread reads parts of a partition once more, as session.reread does.
 func (m *simMember) reread(r *dispatch.Reread) {
-	for r != nil && Rest(m.ctx, simReread) && !m.dead.Load() {
+	for r != nil && waiting.Sleep(m.ctx, simReread) && !m.dead.Load() {
 		records, next := m.group.broker.part(r.Place, r.From, simPortion)
 		m.rereads.Add(int64(len(records)))
 		if m.skew != 0 {

@@ -13,9 +13,9 @@ import (
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/breaker"
-	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
+	"github.com/anabranch/anabranch/webhook-sink/internal/config"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
 	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
-	"github.com/anabranch/anabranch/webhook-sink/internal/usual"
 )
 
 // simGroup is a group of sinks on one broker, with the receivers that they send to.
@@ -24,7 +24,7 @@ type simGroup struct {
 	delays      []time.Duration
 	window      time.Duration
 	limits      quota.Limits
-	breaker     breaker.Settings
+	breaker     breaker.Options
 	commitEvery time.Duration
 	random      func() float64
 
@@ -50,15 +50,15 @@ type simPlan struct {
 
 func newSimGroup(p simPlan) *simGroup {
 	g := &simGroup{
-		delays: usual.Delays(), window: usual.Window, limits: quota.Limits{Each: usual.InFlight, Total: usual.InFlightAll, First: usual.FirstInFlight},
-		commitEvery: max(p.commitEvery, usual.CommitEvery), random: p.random,
+		delays: config.Default().RetryDelays, window: config.Default().RetryWindow, limits: quota.Limits{Each: config.Default().MaxInFlight, Total: config.Default().MaxInFlightTotal, First: config.FirstInFlight},
+		commitEvery: max(p.commitEvery, config.CommitEvery), random: p.random,
 		broker: newSimBroker(), books: newSimBooks(),
 	}
 	g.net = &simNet{books: g.books}
 	if p.delays != nil {
 		g.delays = p.delays
 	}
-	g.breaker = usual.Breaker(g.delays)
+	g.breaker = config.Breaker(g.delays)
 	if p.window != 0 {
 		g.window = p.window
 	}
@@ -105,12 +105,12 @@ func (g *simGroup) rebalance() {
 	if len(g.members) == 0 {
 		return
 	}
-	free := make(map[dispatch.Place]bool)
+	free := make(map[partition.Place]bool)
 	for _, at := range g.broker.consumed() {
 		free[at] = true
 	}
 	most := (len(free) + len(g.members) - 1) / len(g.members)
-	surplus := make(map[*simMember][]dispatch.Place)
+	surplus := make(map[*simMember][]partition.Place)
 	room := make(map[*simMember]int)
 	for _, m := range g.members {
 		held := m.places()
@@ -126,7 +126,7 @@ func (g *simGroup) rebalance() {
 			m.revoke(surplus[m])
 		}
 	}
-	rest := make([]dispatch.Place, 0, len(free))
+	rest := make([]partition.Place, 0, len(free))
 	for at := range free {
 		rest = append(rest, at)
 	}
@@ -143,12 +143,18 @@ func (g *simGroup) rebalance() {
 
 // share tells each member which part of the retries is its own.
 func (g *simGroup) share() {
+	ours := make([]int, len(g.members))
 	total := 0
-	for _, m := range g.members {
-		total += m.dispatcher.Retries()
+	for i, m := range g.members {
+		for _, p := range m.dispatcher.Progress() {
+			if p.Destination == "" {
+				ours[i]++
+			}
+		}
+		total += ours[i]
 	}
-	for _, m := range g.members {
-		if ours := m.dispatcher.Retries(); ours > 0 {
+	for i, m := range g.members {
+		if ours := ours[i]; ours > 0 {
 			m.dispatcher.SetShare(float64(ours) / float64(total))
 		}
 	}
@@ -178,7 +184,7 @@ func (g *simGroup) produce(destination, key string) int {
 	return number
 }
 
-func byTopic(places []dispatch.Place) map[string][]int32 {
+func byTopic(places []partition.Place) map[string][]int32 {
 	topics := make(map[string][]int32)
 	for _, at := range places {
 		topics[at.Topic] = append(topics[at.Topic], at.Num)

@@ -12,10 +12,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
+	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
+	"github.com/anabranch/anabranch/webhook-sink/internal/queues"
 	"github.com/anabranch/anabranch/webhook-sink/internal/schedule"
 )
 
@@ -53,8 +57,8 @@ type simMember struct {
 	wake chan struct{}
 
 	mu       sync.Mutex
-	position map[dispatch.Place]int // of partitions that are ours
-	dirty    map[dispatch.Place]bool
+	position map[partition.Place]int // of partitions that are ours
+	dirty    map[partition.Place]bool
 	paused   map[any]bool      // topics and places
 	resumed  map[any]time.Time // when those may be fetched again
 
@@ -66,7 +70,7 @@ func (g *simGroup) newMember(skew time.Duration) *simMember {
 		group: g, skew: skew,
 		inFlight: &peak{}, queued: &peak{}, busy: &peak{},
 		ended: make(chan struct{}), wake: make(chan struct{}, 1),
-		position: make(map[dispatch.Place]int), dirty: make(map[dispatch.Place]bool), paused: make(map[any]bool), resumed: make(map[any]time.Time),
+		position: make(map[partition.Place]int), dirty: make(map[partition.Place]bool), paused: make(map[any]bool), resumed: make(map[any]time.Time),
 	}
 	m.ctx, m.cut = context.WithCancel(context.Background())
 	log := slog.New(slog.DiscardHandler)
@@ -77,7 +81,7 @@ func (g *simGroup) newMember(skew time.Duration) *simMember {
 		panic(err) // its only errors are about files
 	}
 	m.attempter = attempter
-	worker := &Worker{
+	worker := New(Options{
 		Schedule:    schedule.New(g.delays, g.window, g.random),
 		Workspace:   func() *workspace.Snapshot { return g.workspace },
 		Attempt:     m.attempt,
@@ -85,11 +89,12 @@ func (g *simGroup) newMember(skew time.Duration) *simMember {
 		Account:     func(j *dispatch.Job, f schedule.Fate) { g.books.ended(m, j, f) },
 		WriteFailed: func() {},
 		Logger:      log,
-	}
+		Done:        func(j *dispatch.Job, o outcome.Outcome) *dispatch.Job { return m.dispatcher.Done(j, o) },
+	})
 	m.dispatcher = dispatch.New(dispatch.Options{
 		Limits: g.limits, Shortest: g.delays[0], FetchWait: simResume, Flow: m.flow(),
 		Gauges: dispatch.Gauges{
-			InFlight: m.inFlight, Queued: m.queued, Due: &peak{},
+			Gauges:   queues.Gauges{InFlight: m.inFlight, Queued: m.queued, Due: &peak{}},
 			Lateness: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "lateness_seconds", Help: "Nobody reads it."}),
 		},
 		Start: func(j *dispatch.Job) {
@@ -101,19 +106,18 @@ func (g *simGroup) newMember(skew time.Duration) *simMember {
 		},
 		Reread: func(r *dispatch.Reread) { m.workers.Go(func() { m.reread(r) }) },
 	})
-	worker.Done = m.dispatcher.Done
 	m.loops.Go(m.fetchLoop)
 	m.loops.Go(m.commitLoop)
 	return m
 }
 
-func (m *simMember) attempt(ctx context.Context, dest *workspace.Destination, only []uint64, event []byte, last bool) attempt.Outcome {
+func (m *simMember) attempt(ctx context.Context, dest *workspace.Destination, only []uint64, event []byte, last bool) outcome.Outcome {
 	began := time.Now()
-	outcome := m.attempter.Attempt(ctx, dest, only, event, last)
+	o := m.attempter.Attempt(ctx, dest, only, event, last)
 	m.group.books.attempted(simAttempt{
-		event: eventOf(event), member: m, began: began, took: time.Since(began), outcome: outcome, last: last,
+		event: eventOf(event), member: m, began: began, took: time.Since(began), outcome: o, last: last,
 	})
-	return outcome
+	return o
 }
 
 var errSimWrite = errors.New("brokers do not answer")
@@ -121,7 +125,7 @@ var errSimWrite = errors.New("brokers do not answer")
 // write takes half of its time before the record is in the log, and half before
 // that is known.
 func (m *simMember) write(ctx context.Context, r *kgo.Record) error {
-	if !Rest(ctx, simWriteTime/2) || m.dead.Load() {
+	if !waiting.Sleep(ctx, simWriteTime/2) || m.dead.Load() {
 		return context.Canceled
 	}
 	if m.group.writesFail.Load() {
@@ -131,7 +135,7 @@ func (m *simMember) write(ctx context.Context, r *kgo.Record) error {
 	shift(&again, m.skew)
 	m.group.broker.append(&again, time.Now().Add(m.skew))
 	m.group.books.written(r)
-	if !Rest(ctx, simWriteTime/2) {
+	if !waiting.Sleep(ctx, simWriteTime/2) {
 		return ctx.Err()
 	}
 	return nil
@@ -165,7 +169,7 @@ func (m *simMember) commitLoop() {
 			return
 		case <-m.dispatcher.Finished():
 		}
-		if !Rest(m.ctx, m.group.commitEvery) {
+		if !waiting.Sleep(m.ctx, m.group.commitEvery) {
 			return
 		}
 		m.commit(nil)
@@ -183,10 +187,10 @@ func (m *simMember) commit(of map[string][]int32) {
 	m.dispatcher.Committed(marks)
 }
 
-func (m *simMember) assign(places []dispatch.Place) {
+func (m *simMember) assign(places []partition.Place) {
 	m.gate.Lock()
 	defer m.gate.Unlock()
-	before := make(map[dispatch.Place]offsets.Done)
+	before := make(map[partition.Place]offsets.Done)
 	m.mu.Lock()
 	for _, at := range places {
 		m.position[at], before[at] = m.group.broker.assign(at, m.touch)
@@ -197,7 +201,7 @@ func (m *simMember) assign(places []dispatch.Place) {
 }
 
 // revoke gives partitions back as session.revoked does.
-func (m *simMember) revoke(places []dispatch.Place) {
+func (m *simMember) revoke(places []partition.Place) {
 	gone := byTopic(places)
 	await(simTimeout+simGrace, m.dispatcher.Release(gone)...)
 	m.commit(gone)
@@ -207,7 +211,7 @@ func (m *simMember) revoke(places []dispatch.Place) {
 	m.forget(places)
 }
 
-func (m *simMember) forget(places []dispatch.Place) {
+func (m *simMember) forget(places []partition.Place) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, at := range places {
@@ -239,10 +243,10 @@ func (m *simMember) end() {
 	m.forget(m.places())
 }
 
-func (m *simMember) places() []dispatch.Place {
+func (m *simMember) places() []partition.Place {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	all := make([]dispatch.Place, 0, len(m.position))
+	all := make([]partition.Place, 0, len(m.position))
 	for at := range m.position {
 		all = append(all, at)
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 // full makes outages as large as those that they stand for. Ordinary runs make
@@ -27,8 +29,8 @@ type outage struct {
 	members int
 }
 
-// outcome is what an outage was like.
-type outcome struct {
+// toll is what an outage was like.
+type toll struct {
 	events, dead, lost, twice int
 	late                      int // events that died without an attempt in their last half hour
 	meanWrites                float64
@@ -42,7 +44,7 @@ type outcome struct {
 	took                      time.Duration // in real time
 }
 
-func (o *outcome) String() string {
+func (o *toll) String() string {
 	return fmt.Sprintf("%7d events  %5d dead  %3d late  writes mean %4.1f max %2d  attempts %6d max %2d  requests %6d  reserved %6d  first second %3d  fresh p99 %6s  drained %9s  took %s",
 		o.events, o.dead, o.late, o.meanWrites, o.maxWrites, o.attempts, o.maxAttempts, o.requests, o.reserved, o.firstSecond,
 		o.freshP99.Round(time.Millisecond), o.drained.Round(time.Millisecond), o.took.Round(time.Millisecond))
@@ -71,7 +73,7 @@ func smaller() int {
 func (o *outage) scaled() float64 { return o.rate / float64(smaller()) }
 
 // play simulates the outage until nothing of it is left.
-func (o *outage) play(t *testing.T) (r outcome) {
+func (o *outage) play(t *testing.T) (r toll) {
 	t.Helper()
 	began := time.Now()
 	synctest.Test(t, func(t *testing.T) {
@@ -86,7 +88,7 @@ func (o *outage) play(t *testing.T) (r outcome) {
 		}
 		o.feed(g, start)
 		for g.books.running() > 0 && time.Since(start) < o.until+5*time.Hour {
-			time.Sleep(time.Second)
+			virtual.Sleep(time.Second)
 		}
 		g.close(t)
 		r = o.sum(g, start)
@@ -122,7 +124,7 @@ func (o *outage) feed(g *simGroup, start time.Time) {
 	random := rand.New(rand.NewPCG(1, 2))
 	gap := time.Duration(float64(time.Second) / o.scaled())
 	for at := time.Duration(0); at < o.until; at += gap {
-		time.Sleep(time.Until(start.Add(at)))
+		virtual.Sleep(time.Until(start.Add(at)))
 		g.produce("crm", fmt.Sprintf("user-%d", random.IntN(1000)))
 	}
 }
@@ -138,8 +140,8 @@ func (o *outage) back() time.Duration {
 	return back
 }
 
-func (o *outage) sum(g *simGroup, start time.Time) outcome {
-	r := outcome{events: len(g.books.events)}
+func (o *outage) sum(g *simGroup, start time.Time) toll {
+	r := toll{events: len(g.books.events)}
 	host := g.books.host(simHost("crm", 0))
 	r.requests = host.posts + host.refused
 	if len(host.firsts) > 1 { // the first return is no return
@@ -171,7 +173,7 @@ func (o *outage) sum(g *simGroup, start time.Time) outcome {
 	return r
 }
 
-func (o *outcome) add(e *simEvent, window time.Duration) {
+func (o *toll) add(e *simEvent, window time.Duration) {
 	o.meanWrites += float64(e.writes)
 	o.maxWrites, o.maxAttempts = max(o.maxWrites, e.writes), max(o.maxAttempts, e.attempts)
 	o.attempts += e.attempts

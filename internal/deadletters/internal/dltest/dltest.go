@@ -10,6 +10,8 @@ import (
 
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/policy"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -27,8 +29,8 @@ type Yard struct {
 // caller's to close.
 func New(tb testing.TB, cl *kgo.Client, opts []kgo.Opt) *Yard {
 	tb.Helper()
-	config := kafka.TopicConfig{Partitions: Partitions, DeliverPartitions: 3, Replication: -1, RawRetention: 48 * time.Hour}
-	return &Yard{Log: &deadletters.Log{Kafka: opts, Topics: kafka.NewTopics(cl, config)}, cl: cl}
+	config := policy.Config{Partitions: Partitions, DeliverPartitions: 3, Replication: -1, RawRetention: 48 * time.Hour}
+	return &Yard{Log: &deadletters.Log{Kafka: opts, Topics: topics.New(cl, config)}, cl: cl}
 }
 
 // Ensure creates topics.

@@ -1,40 +1,21 @@
 package decode
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/anabranch/anabranch/internal/terminal"
+)
+
+// mostEdits is how many letters a misspelt key may differ by from the one that is meant.
+const mostEdits = 2
 
 // suggestion says what was expected instead of an unknown key: the nearest
 // known one, or all of them when none is near.
 func suggestion(key string, known []string) string {
 	for _, k := range known {
-		if editDistance(strings.ToLower(key), strings.ToLower(k), 2) <= 2 {
+		if terminal.Edits(strings.ToLower(key), strings.ToLower(k), mostEdits) <= mostEdits {
 			return k
 		}
 	}
 	return "one of " + strings.Join(known, ", ")
-}
-
-// editDistance returns the number of bytes to insert, delete or replace to
-// turn a into b, or any number above limit if it is more than that. Keys come
-// from a file of up to a megabyte, so what can't be near is not computed.
-func editDistance(a, b string, limit int) int {
-	if len(a)-len(b) > limit || len(b)-len(a) > limit {
-		return limit + 1
-	}
-	row := make([]int, len(b)+1) // distances of a[:i] from each b[:j]
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

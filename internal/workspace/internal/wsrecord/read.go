@@ -15,6 +15,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/workspace/internal/decode"
 	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // Read decodes a record into the value that to points to, which has the shape s.
@@ -23,7 +24,7 @@ import (
 func Read(s *kind.Shape, text []byte, to any) (unknown bool, err error) {
 	parsed, err := parse(text)
 	if err == nil {
-		err = checkVersion(parsed)
+		err = schemas.CheckVersion(text)
 	}
 	if err != nil {
 		return false, err

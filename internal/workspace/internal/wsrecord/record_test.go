@@ -28,7 +28,7 @@ func TestRecords(t *testing.T) {
 		got[string(r.Key)] = string(r.Value)
 	}
 	want := map[string]string{
-		"source/website": `{"name":"Website","writeKeySHA256":"db28e346fc0fde38fa0d308ed6af9301772d8bdee364a640fd5b01433955cccc","enabled":true,` +
+		"source/website": `{"name":"Website","writeKeySHA256":"db28e346fc0fde38fa0d308ed6af9301772d8bdee364a640fd5b01433955cccc","enabled":true,"identity":{"blocked":["guest"]},` +
 			`"trackingPlan":{"action":"block","events":{"Order Completed":{"properties":{"order_id":{"type":"string","required":true},"total":{"type":"number"}},"closed":true},` +
 			`"Signed Out":{}},"otherEvents":true,"identify":{"properties":{"e-mail":{"required":true}}},"group":{"closed":true},` +
 			`"page":{"properties":{"url":{"type":"string"}}},"screen":{"properties":{"size":{"type":"integer"}}}}}`,

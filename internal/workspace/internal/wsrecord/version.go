@@ -1,12 +1,10 @@
 package wsrecord
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -14,17 +12,6 @@ import (
 // ErrKind says that a record is of a kind that this release does not know. Nothing
 // is wrong with it: a later release reads it.
 var ErrKind = errors.New("a kind of record that this release does not know")
-
-// checkVersion refuses a value of a later version ({"version":2,…}) before anything
-// in it is judged by the rules of this one.
-func checkVersion(record any) error {
-	members, _ := record.(map[string]any)
-	number, _ := members["version"].(json.Number)
-	if version, err := strconv.Atoi(number.String()); err == nil && version > schemas.RecordVersion {
-		return &schemas.VersionError{Version: version}
-	}
-	return nil
-}
 
 // noteVersion remembers the keys of which the topic holds a record of a later
 // version.

@@ -7,6 +7,7 @@ const File = `sources:
     name: Website
     writeKey: wk_website
     enabled: true
+    identity: {blocked: [guest]}
     trackingPlan:
       action: block
       events:

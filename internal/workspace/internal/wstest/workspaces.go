@@ -15,7 +15,7 @@ const Canary = "canary-4f1d"
 // something in every field.
 func CRM() *workspace.Snapshot {
 	return workspace.NewSnapshot(
-		[]workspace.Source{{ID: "website", Name: "Website", WriteKeyHash: workspace.HashWriteKey("wk_website"), Enabled: true, Plan: shopPlan()}},
+		[]workspace.Source{{ID: "website", Name: "Website", WriteKeyHash: workspace.HashWriteKey("wk_website"), Enabled: true, Identity: &workspace.Identity{Blocked: []string{"guest"}}, Plan: shopPlan()}},
 		[]workspace.Destination{{
 			ID: "crm", Type: workspace.TypeWebhooks, Name: "CRM", Sources: []string{"website"}, Enabled: true, SharedSecret: Canary,
 			Endpoints: []workspace.Endpoint{{
@@ -97,6 +97,7 @@ func Random(r *rand.Rand) *workspace.Snapshot {
 		id := "s" + strconv.Itoa(i)
 		sources[i] = workspace.Source{
 			ID: id, Name: pick(r, "A", "B"), WriteKeyHash: workspace.HashWriteKey(id + pick(r, "1", "2")), Enabled: r.IntN(2) == 0, Plan: RandomPlan(r),
+			Identity: pick(r, nil, &workspace.Identity{}, &workspace.Identity{Blocked: []string{"guest"}}, &workspace.Identity{Blocked: []string{"n/a", "guest"}}),
 		}
 	}
 	destinations := make([]workspace.Destination, r.IntN(4))

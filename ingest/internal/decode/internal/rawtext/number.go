@@ -2,32 +2,35 @@ package rawtext
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/anabranch/anabranch/internal/stablejson"
 )
 
-// WholeNumber returns the last value of key in the object text as it stands
-// there, and nil when it is written with a fraction or an exponent.
-func WholeNumber(text []byte, key string) []byte {
+// WholeNumbers returns, for each of keys, its last number in the object text as it
+// stands there, and nil when there is none or it is written with a fraction or an
+// exponent. It is one walk for all: a text may be made for the number of walks.
+func WholeNumbers(text []byte, keys []string) [][]byte {
 	var r stablejson.Reader
 	r.Reset(text)
-	var found []byte
-	err := r.Members(func(k []byte) error {
-		from := len(text)
-		if string(k) == key && r.Kind() == stablejson.KindNumber {
-			from = r.Offset()
+	found := make([][]byte, len(keys))
+	err := r.Members(func(key []byte) error {
+		i := slices.Index(keys, string(key))
+		if i < 0 || r.Kind() != stablejson.KindNumber {
+			return r.Skip()
 		}
+		from := r.Offset()
 		err := r.Skip()
-		if from < len(text) {
-			found = text[from:r.Offset()]
-		}
+		found[i] = text[from:r.Offset()]
 		return err
 	})
-	if err != nil {
-		return nil
+	if err == nil {
+		err = r.End()
 	}
-	if bytes.ContainsAny(found, ".eE") {
-		return nil
+	for i, number := range found {
+		if err != nil || bytes.ContainsAny(number, ".eE") {
+			found[i] = nil
+		}
 	}
 	return found
 }

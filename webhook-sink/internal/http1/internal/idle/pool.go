@@ -90,6 +90,9 @@ func (p *Pool[C]) sweep() {
 	lists := p.unlist()
 	lists = slices.DeleteFunc(lists, func(l *List[C]) bool { return !p.reap(l, p.closed.Load()) })
 	p.list(lists...)
+	if p.closed.Load() {
+		p.Close() // the one before may have come while the lists were in our hands
+	}
 }
 
 func (p *Pool[C]) unlist() []*List[C] {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 // shed is a pool of numbers, which remembers those that it closed.
@@ -99,12 +101,12 @@ func TestHowLongOneIsKept(t *testing.T) {
 					s.expect(t, 0) // it is the caller's
 					return
 				}
-				time.Sleep(c.kept - 1) // virtual
+				virtual.Sleep(c.kept - 1) // virtual
 				if _, ok := s.Take(l); !ok {
 					t.Fatalf("gone before %s", c.kept)
 				}
 				s.Keep(l, 1, born, c.idle, 8)
-				time.Sleep(c.kept)
+				virtual.Sleep(c.kept)
 				if _, ok := s.Take(l); ok {
 					t.Errorf("there after %s", c.kept)
 				}
@@ -144,15 +146,15 @@ func TestWhatNobodyComesForIsSwept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, early, late := newShed(), new(List[int]), new(List[int])
 		s.keep(t, early, 1)
-		time.Sleep(maxTime / 2) // virtual
+		virtual.Sleep(maxTime / 2) // virtual
 		s.keep(t, late, 2)
-		time.Sleep(maxTime/2 + sweepInterval)
+		virtual.Sleep(maxTime/2 + sweepInterval)
 		synctest.Wait()
 		s.expect(t, 1, 1)
 		if lists, sweeping := s.known(); lists != 1 || !sweeping {
 			t.Errorf("%d lists are known, sweeping %t; want the later one, and the timer for it", lists, sweeping)
 		}
-		time.Sleep(maxTime)
+		virtual.Sleep(maxTime)
 		synctest.Wait()
 		s.expect(t, 0, 1, 2)
 		if lists, sweeping := s.known(); lists != 0 || sweeping {
@@ -174,6 +176,25 @@ func TestAClosedPoolKeepsNothing(t *testing.T) {
 		if _, sweeping := s.known(); sweeping {
 			t.Error("the timer runs")
 		}
+	})
+}
+
+// TestClosedWhileItIsSwept: the sweep has the lists in its hands, and Close finds none.
+func TestClosedWhileItIsSwept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, l := newShed(), new(List[int])
+		drop := s.drop
+		s.drop = func(conn int) {
+			s.Close()
+			drop(conn)
+		}
+		s.keep(t, l, 1)
+		virtual.Sleep(maxTime / 2)
+		s.keep(t, l, 2)
+		virtual.Sleep(maxTime / 2) // the sweep finds the first one expired, and the second not
+		synctest.Wait()
+		s.expect(t, 0, 1, 2)
 	})
 }
 

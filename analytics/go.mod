@@ -1,0 +1,3 @@
+module github.com/anabranch/anabranch/analytics
+
+go 1.22

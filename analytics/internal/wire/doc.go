@@ -1,0 +1,2 @@
+// Package wire writes calls as they are sent, and keeps nothing of the caller's.
+package wire

@@ -1,0 +1,65 @@
+package app
+
+import (
+	"fmt"
+
+	"github.com/anabranch/anabranch/ingest"
+	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/router"
+	webhooksink "github.com/anabranch/anabranch/webhook-sink"
+)
+
+// TargetRun is the target that runs every stage in one process.
+const TargetRun = "run"
+
+// Stages is the list of stages.
+func Stages() pipeline.List {
+	return pipeline.List{ingest.Stage, router.Stage, webhooksink.Stage}
+}
+
+// stagesOf returns those of the stages that a target is made of.
+func stagesOf(all pipeline.Stages, target string) (pipeline.Stages, error) {
+	if target == TargetRun {
+		return all, nil
+	}
+	for _, s := range all {
+		if s.Name == target {
+			return pipeline.Stages{s}, nil
+		}
+	}
+	return nil, fmt.Errorf("unknown target %q: expected %s or one of %v", target, TargetRun, all.Names())
+}
+
+// makeStages makes those of the target.
+func (p *plumbing) makeStages() error {
+	for _, s := range p.running {
+		made, err := s.New(p.process(s))
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.Name, err)
+		}
+		p.made = append(p.made, made)
+	}
+	return nil
+}
+
+// process is what a stage is given.
+func (p *plumbing) process(s *pipeline.Stage) *pipeline.Process {
+	given := &pipeline.Process{
+		Logger:       p.log.With("stage", s.Name),
+		Registerer:   p.registry,
+		Destinations: p.destinations,
+		Workspace:    p.live,
+		Trace:        p.trace,
+		Kafka:        p.options,
+		Topics:       p.topics,
+		Register:     p.register,
+		Instance:     p.instance.transactional,
+		Member:       p.instance.member(s.Name),
+		Returns:      p.instance.returns,
+		Peers:        p.receiverPeer(),
+	}
+	if p.broker != nil {
+		given.Boot, given.Full = p.broker.BootID(), p.broker.Full
+	}
+	return given
+}

@@ -1,0 +1,95 @@
+// Package apply puts a workspace file in force, or says what that would change.
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/internal/workspace/wsfile"
+	"github.com/anabranch/anabranch/internal/workspace/wstopic"
+)
+
+// Applier applies a workspace file.
+type Applier struct {
+	Out   io.Writer
+	Kafka []kgo.Opt
+	// Await returns once the brokers answer.
+	Await func(ctx context.Context) error
+	// Ensure returns once topics exist. Of many it tells on the way how many of those
+	// that were missing do.
+	Ensure func(ctx context.Context, progress func(done, total int), topics ...string) error
+	// Permit returns why deliveries may not go to an address.
+	Permit func(netip.AddrPort) error
+	// Terminal is true when Out is one, Embedded for the embedded broker.
+	Terminal, Embedded bool
+}
+
+// Apply validates the file, before anything is asked of a broker, puts it in
+// force and prints what changed. With dryRun it prints what would change, or,
+// when the broker does not answer, that the file is valid and no more is known.
+func (a *Applier) Apply(ctx context.Context, file string, dryRun bool) error {
+	next, err := wsfile.Load(file, wsfile.SystemLookup())
+	if err != nil {
+		return err
+	}
+	warning, err := next.Crowded(a.Embedded)
+	if err != nil {
+		return fmt.Errorf("apply %s: %w", file, err)
+	}
+	if warning != "" {
+		if err = a.say("warning: " + warning); err != nil {
+			return err
+		}
+	}
+	for _, warning := range unreachable(next, a.Permit) {
+		if err = a.say("warning: " + warning); err != nil {
+			return err
+		}
+	}
+	if dryRun {
+		return a.preview(ctx, file, next)
+	}
+	if err = a.Await(ctx); err != nil {
+		return err
+	}
+	created := &progress{out: a.Out, terminal: a.Terminal}
+	publisher := wstopic.Publisher{Kafka: a.Kafka, Ensure: func(ctx context.Context, topics ...string) error {
+		return a.Ensure(ctx, created.tell, topics...)
+	}}
+	changes, err := publisher.Apply(ctx, next)
+	if err != nil {
+		return fmt.Errorf("apply %s: %w%s", file, err, created.left())
+	}
+	return a.print(changes, file+" is in force already", fmt.Sprintf("applied %s: %s", file, next))
+}
+
+func (a *Applier) preview(ctx context.Context, file string, next *workspace.Snapshot) error {
+	state, err := wstopic.Read(ctx, a.Kafka)
+	if err != nil {
+		return a.say(fmt.Sprintf("%s is valid: %s. The difference to what is in force is not known: %v", file, next, err))
+	}
+	return a.print(workspace.Diff(state.Snapshot, next), file+" is in force already", "this is a dry run: nothing was changed")
+}
+
+// print writes a line for each change and then the verdict on them.
+func (a *Applier) print(changes []workspace.Change, none, some string) error {
+	if len(changes) == 0 {
+		return a.say(none)
+	}
+	var err error
+	for _, c := range changes {
+		err = errors.Join(err, a.say(c.String()))
+	}
+	return errors.Join(err, a.say(some))
+}
+
+func (a *Applier) say(line string) error {
+	_, err := fmt.Fprintln(a.Out, line)
+	return err
+}

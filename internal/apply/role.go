@@ -1,0 +1,26 @@
+package apply
+
+import (
+	"github.com/anabranch/anabranch/internal/kafka/acl"
+	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/internal/workspace/wstopic"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// Role is what somebody must be allowed who applies a workspace: to create the topics
+// of the stages too, which may not be allowed to.
+func Role(stages pipeline.Stages) acl.Role {
+	rules := acl.Topic(schemas.TopicWorkspace, "reads and replaces the workspace", acl.Read, acl.Write, acl.Create)
+	for _, t := range stages.Topics() {
+		switch t.Name {
+		case schemas.TopicWorkspace:
+		case schemas.DeliverPrefix:
+			rules = append(rules, t.Rules("makes sure that each destination has its topic", acl.Describe, acl.Create)...)
+		default:
+			rules = append(rules, t.Rules("creates what stages may not", acl.Describe, acl.Create)...)
+		}
+	}
+	rules = append(rules, acl.Topic(schemas.TopicRedriven, "creates what commands may not", acl.Describe, acl.Create)...)
+	rules = append(rules, acl.Transactions(wstopic.TransactionalIDs, "replaces the workspace as a whole"))
+	return acl.Role{Name: "apply", Does: "puts a workspace in force", Rules: rules}
+}

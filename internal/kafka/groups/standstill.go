@@ -1,0 +1,179 @@
+package groups
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+// StandsAfter is how long a partition may stand still, with records before it and
+// brokers that answer, before that counts as a fault. It is far beyond all that a
+// partition may have to wait for: the transaction of a killed router is over after
+// ROUTER_TRANSACTION_TIMEOUT (ten seconds), a rebalance after fifteen.
+const StandsAfter = time.Minute
+
+// Standstills tells of partitions that stand still although there are records before
+// them. A look is what one has seen of them, and of the brokers, at a moment.
+//
+// The end that counts is that of the log: behind a transaction that nobody ends, what
+// may be read ends where it begins, and to a reader all looks well. The zero value is
+// ready. It may be used by many goroutines.
+type Standstills struct {
+	mu    sync.Mutex
+	parts map[place]*standstill
+}
+
+// Position is how far a partition was read.
+type Position struct {
+	Topic string
+	Num   int32
+	Next  int64 // the offset to be read next
+	// Held is true of one that is not read on purpose: it stands without a fault.
+	Held bool
+}
+
+// standstill is since when a partition stands where it does.
+type standstill struct {
+	next         int64
+	stable, high int64     // where it ends for readers of what is committed, and for all others
+	since        time.Time // when it came there, or began to be watched
+	told, moved  bool      // the log knows that it stands, and does not that it moves again
+}
+
+func (s *standstill) at(next int64, now time.Time) {
+	if next != s.next {
+		s.next, s.since, s.moved = next, now, s.told
+	}
+	if next >= s.high {
+		s.since, s.moved = now, s.told
+	}
+}
+
+func (s *standstill) lasts(now time.Time) time.Duration {
+	if s.next >= s.high {
+		return 0
+	}
+	return now.Sub(s.since)
+}
+
+// Look notes where the partitions of this process are; of all others nothing is known
+// any more.
+func (s *Standstills) Look(positions []Position) {
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ours := make(map[place]*standstill, len(positions))
+	for _, p := range positions {
+		key := place{p.Topic, p.Num}
+		still := s.parts[key]
+		if still == nil {
+			still = &standstill{next: p.Next, since: now}
+		}
+		still.at(p.Next, now)
+		if p.Held {
+			still.since = now
+		}
+		ours[key] = still
+	}
+	s.parts = ours
+}
+
+// Ends notes where partitions end: for readers of what is committed, and for all
+// others.
+func (s *Standstills) Ends(topic string, lags map[int32]Lag, highs map[int32]int64) {
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for num, high := range highs {
+		if still := s.parts[place{topic, num}]; still != nil {
+			if still.next >= still.high {
+				still.since = now // there was nothing before it until now
+			}
+			still.stable, still.high = lags[num].End, high
+			still.at(still.next, now)
+		}
+	}
+}
+
+// Unseen notes that a look at the brokers has failed: how long a partition stands
+// counts from when they answer again.
+func (s *Standstills) Unseen() {
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, still := range s.parts {
+		still.since = now
+	}
+}
+
+// Longest is the longest time for which a partition has stood still.
+func (s *Standstills) Longest() time.Duration {
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	longest := time.Duration(0)
+	for _, still := range s.parts {
+		longest = max(longest, still.lasts(now))
+	}
+	return longest
+}
+
+// Err is about the partition that has stood longest, once that is too long.
+func (s *Standstills) Err() error {
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var err error
+	longest := StandsAfter
+	for at, still := range s.parts {
+		if lasts := still.lasts(now); lasts >= longest {
+			longest = lasts
+			err = fmt.Errorf("%s[%d] has stood at offset %d for %s, though the log goes on up to %d: %s",
+				at.topic, at.partition, still.next, lasts.Round(time.Second), still.high, still.cause())
+		}
+	}
+	return err
+}
+
+// cause says what it may be that holds a partition.
+func (s *standstill) cause() string {
+	if s.stable <= s.next {
+		return "an open transaction hides the records behind it"
+	}
+	return "the records are readable, but are not being read"
+}
+
+// Tell logs partitions that have begun to stand still for too long, and those that
+// move again, once each.
+func (s *Standstills) Tell(log *slog.Logger) {
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, at := range s.sorted() {
+		still := s.parts[at]
+		lasts := still.lasts(now)
+		switch {
+		case still.moved:
+			still.told, still.moved = false, false
+			log.Info("partition makes progress again", "topic", at.topic, "partition", at.partition, "offset", still.next)
+		case !still.told && lasts >= StandsAfter:
+			still.told = true
+			log.Warn("partition stands still", "topic", at.topic, "partition", at.partition, "offset", still.next,
+				"stable", still.stable, "end", still.high, "for", lasts.Round(time.Second), "cause", still.cause())
+		}
+	}
+}
+
+func (s *Standstills) sorted() []place {
+	all := make([]place, 0, len(s.parts))
+	for at := range s.parts {
+		all = append(all, at)
+	}
+	slices.SortFunc(all, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.topic, b.topic), cmp.Compare(a.partition, b.partition))
+	})
+	return all
+}

@@ -1,0 +1,101 @@
+package topics
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/policy"
+	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+)
+
+// TestCreateWaitsForNoLeader: a partition without one is a reason to wait for what
+// needs it, and not for all else.
+func TestCreateWaitsForNoLeader(t *testing.T) {
+	t.Parallel()
+	cluster := testkit.Fake(t)
+	topics := New(cluster.Client(t), policy.Config{Partitions: 1, DeliverPartitions: 1, Replication: 1, RawRetention: time.Hour})
+	good, bad := schemas.DeliverTopic("good"), schemas.DeliverTopic("bad")
+	if err := topics.Ensure(t.Context(), bad); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Metadata}, Topic: bad, Err: kerr.LeaderNotAvailable, Count: -1})
+	refused, err := topics.Create(t.Context(), good, bad, good)
+	if err != nil || len(refused) != 0 {
+		t.Fatalf("Create: %v, %v", refused, err)
+	}
+	if err := topics.Ensure(t.Context(), good); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCreateTellsWhatIsRefused, one by one, and creates the rest.
+func TestCreateTellsWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	for key, denied := range map[kmsg.Key]*kerr.Error{kmsg.CreateTopics: kerr.TopicAuthorizationFailed, kmsg.Metadata: kerr.TopicAuthorizationFailed} {
+		t.Run(key.Name(), func(t *testing.T) {
+			t.Parallel()
+			cluster := testkit.Fake(t)
+			topics := New(cluster.Client(t), policy.Config{Partitions: 1, DeliverPartitions: 1, Replication: 1, RawRetention: time.Hour})
+			good, bad := schemas.DeliverTopic("good"), schemas.DeliverTopic("bad")
+			cluster.Fake.Fault(kfake.Fault{Keys: []kmsg.Key{key}, Topic: bad, Err: denied, Count: -1})
+			refused, err := topics.Create(t.Context(), bad, good)
+			if err != nil || len(refused) != 1 || !errors.Is(refused[bad], denied) {
+				t.Fatalf("Create: %v, %v; want a refusal of %s alone", refused, err, bad)
+			}
+			if err = topics.Ensure(t.Context(), good); err != nil {
+				t.Error(err)
+			}
+			if refused, err = topics.Create(t.Context(), bad); err != nil || len(refused) != 1 {
+				t.Errorf("Create of %s alone: %v, %v", bad, refused, err)
+			}
+		})
+	}
+}
+
+func TestCreateOfNothing(t *testing.T) {
+	t.Parallel()
+	topics := New(testkit.Fake(t).Client(t), topicConfig)
+	if refused, err := topics.Create(t.Context()); err != nil || len(refused) != 0 {
+		t.Errorf("Create: %v, %v", refused, err)
+	}
+}
+
+// TestEnsureNamesTheTopicsItMayNotSee, and tells them from those it may only not
+// create.
+func TestEnsureNamesTheTopicsItMayNotSee(t *testing.T) {
+	t.Parallel()
+	sees := func(name string) kfake.ACL {
+		return kfake.ACL{Resource: kmsg.ACLResourceTypeTopic, Name: name, Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: kmsg.ACLOperationDescribe, Allow: true}
+	}
+	cluster := testkit.Fake(t, kfake.NumBrokers(1), kfake.EnableSASL(), kfake.EnableACLs(), kfake.Superuser("PLAIN", "admin", "a"),
+		kfake.User("PLAIN", "sink", "s", sees(schemas.TopicWorkspace)))
+	config := kafka.Config{Brokers: cluster.Addrs, SASLMechanism: "PLAIN", Username: "sink", Password: "s"}
+	opts, err := config.Options(new(testkit.Logs).Logger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cl, err := kgo.NewClient(opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	topics := New(cl, topicConfig)
+	for name, c := range map[string]struct{ ask, want, not string }{
+		"not to be seen":    {schemas.TopicDeadLetters, "see topics dead-letters: ", schemas.TopicWorkspace},
+		"not to be created": {schemas.TopicWorkspace, "the ACL Create", schemas.TopicDeadLetters},
+	} {
+		err := topics.Ensure(t.Context(), schemas.TopicWorkspace, c.ask)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), c.not) || !strings.Contains(err.Error(), "docs/brokers.md") {
+			t.Errorf("%s: Ensure = %v, want %q and not %q", name, err, c.want, c.not)
+		}
+	}
+}

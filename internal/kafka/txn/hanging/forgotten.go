@@ -1,0 +1,201 @@
+package hanging
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka/txn/internal/mark"
+)
+
+// Watch finds transactions whose end the brokers have forgotten to write into
+// the group. Apache Kafka 4.3 and 4.4 do when they restart between a decision and
+// its markers: the coordinator treats a partition without a leader as deleted, and the
+// transaction as complete. From then on whoever is assigned the partitions whose
+// offsets it holds waits for ever, and says nothing.
+//
+// A look at the group, every few seconds, tells; the remedy is one more transaction
+// of the same transactional id, whose end the brokers do write.
+type Watch struct {
+	input   mark.Input
+	marks   *mark.Marks
+	timeout time.Duration
+
+	mu       sync.Mutex
+	suspects map[int32]suspect
+	// doubts are commits of which nobody could tell whether they were.
+	doubts map[int32]doubt
+}
+
+// NewWatch returns a watch for transactions that may last for so long. The marks say
+// which commits are known to have been decided.
+func NewWatch(input mark.Input, marks *mark.Marks, timeout time.Duration) *Watch {
+	return &Watch{input: input, marks: marks, timeout: timeout, doubts: make(map[int32]doubt)}
+}
+
+// suspect is a partition whose offset is pending.
+type suspect struct {
+	before int64     // what was committed before
+	since  time.Time // when it was first seen so
+	acted  time.Time // when something was last done about it; zero: never
+}
+
+// doubt is a commit whose answer was lost.
+type doubt struct {
+	offset  int64
+	witness *kgo.Record // of the same transaction: it shows what was decided; nil: nothing was written
+}
+
+const (
+	// forgottenSlack is how long after its timeout a transaction may stay open: the
+	// brokers look for those every ten seconds.
+	forgottenSlack = 15 * time.Second
+	// forgottenAgain is how often it is said that nothing has helped.
+	forgottenAgain = time.Minute
+	// finishTime bounds the remedy.
+	finishTime = 10 * time.Second
+)
+
+// Doubted notes what a transaction of this process may have processed that wrote the
+// witness.
+func (w *Watch) Doubted(behind map[int32]mark.Mark, witness *kgo.Record) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for partition, at := range behind {
+		w.doubts[partition] = doubt{at.Next, witness}
+	}
+}
+
+// Settled notes partitions whose offsets are known again: their processing begins, or a
+// transaction of theirs has committed.
+func (w *Watch) Settled(behind map[int32]mark.Mark) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for partition := range behind {
+		delete(w.doubts, partition)
+	}
+}
+
+// note compares what is pending with what was at earlier looks. It returns the
+// partitions on which the same offset has been pending for longer than patience, and
+// those on which it still is long after something was done about it, each in turn
+// and at most every [forgottenAgain].
+func (w *Watch) note(pending map[int32]int64, now time.Time, patience time.Duration) (found, stubborn []int32) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	seen := make(map[int32]suspect, len(pending))
+	for partition, before := range pending {
+		s, known := w.suspects[partition]
+		switch {
+		case !known || s.before != before:
+			s = suspect{before: before, since: now}
+		case s.acted.IsZero() && now.Sub(s.since) > patience:
+			s.acted = now
+			found = append(found, partition)
+		case !s.acted.IsZero() && now.Sub(s.acted) > forgottenAgain:
+			s.acted = now
+			stubborn = append(stubborn, partition)
+		}
+		seen[partition] = s
+	}
+	w.suspects = seen
+	slices.Sort(found)
+	slices.Sort(stubborn)
+	return found, stubborn
+}
+
+// decided returns the offsets of pending partitions that transactions of this
+// process have committed, beyond what the group shows, and those that they may have.
+func (w *Watch) decided(pending map[int32]int64) (known map[int32]int64, doubts map[int32]doubt) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	known, doubts = make(map[int32]int64), make(map[int32]doubt)
+	for partition, before := range pending {
+		// Where processing began is a mark too: nothing before it is to be processed.
+		if last := w.marks.LastOf(partition); last != nil && last.Next > before {
+			known[partition] = last.Next
+		}
+		if d, ours := w.doubts[partition]; ours && d.offset > before && d.witness != nil {
+			doubts[partition] = d
+		}
+	}
+	return known, doubts
+}
+
+// retry has the next look act again.
+func (w *Watch) retry() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.suspects)
+}
+
+// Look looks at the group once, and reports whether a transaction was forgotten that may
+// be one of this process.
+func (w *Watch) Look(ctx context.Context) bool {
+	pending, err := Pending(ctx, w.input.Topics.Client, w.input.Group, w.input.Source)
+	if err != nil {
+		w.input.Log.Debug("checking pending offsets failed", "error", err)
+		return false
+	}
+	found, stubborn := w.note(pending, time.Now(), w.timeout+forgottenSlack)
+	if len(stubborn) > 0 {
+		w.input.Log.Error("partitions are not processed: a transaction that the brokers have forgotten to end keeps their offsets pending",
+			"topic", w.input.Source, "partitions", stubborn, "advice", "`anabranch doctor` names its holder and the command that ends it")
+	}
+	if len(found) > 0 {
+		w.input.Log.Warn("offsets have been pending for longer than a transaction can last, ending what this process may have left open", "topic", w.input.Source, "partitions", found)
+	}
+	return len(found) > 0
+}
+
+// Finish ends what the brokers have forgotten of the transactions of this process. It is
+// for the time between two sessions, of which it would fence one. Under which of its
+// ids the transaction was is not known: they are tried in their order.
+func (w *Watch) Finish(ctx context.Context, ids []string) {
+	for _, id := range ids {
+		done, err := w.finishAs(ctx, id)
+		if err != nil {
+			w.retry()
+			w.input.Log.Warn("ending a forgotten transaction failed, retrying", "error", err)
+		}
+		if done || err != nil {
+			return
+		}
+	}
+}
+
+// finishAs does it for one id. It reports whether nothing is pending any more.
+func (w *Watch) finishAs(ctx context.Context, id string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, finishTime)
+	defer cancel()
+	pending, err := Pending(ctx, w.input.Topics.Client, w.input.Group, w.input.Source)
+	if err != nil || len(pending) == 0 {
+		return err == nil, err
+	}
+	u := Unfinished{TransactionalID: id, Group: w.input.Group, Topic: w.input.Source, Offsets: w.settled(ctx, pending)}
+	if err = u.Finish(ctx, w.input.Kafka); err == nil {
+		w.input.Log.Warn("ended what this process may have left open", "committed", u.Offsets, "transactional_id", id)
+	}
+	return false, err
+}
+
+// settled returns the offsets of pending partitions that were committed, as this
+// process knows or a witness tells.
+func (w *Watch) settled(ctx context.Context, pending map[int32]int64) map[int32]int64 {
+	known, doubts := w.decided(pending)
+	for partition, d := range doubts {
+		asking, cancel := context.WithTimeout(ctx, finishTime/4)
+		committed, err := Committed(asking, w.input.Kafka, d.witness)
+		cancel()
+		if err != nil {
+			w.input.Log.Warn("outcome of a transaction can't be determined, its events may be processed twice", "error", err)
+		}
+		if committed {
+			known[partition] = max(known[partition], d.offset)
+		}
+	}
+	return known
+}

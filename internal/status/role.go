@@ -1,0 +1,23 @@
+package status
+
+import (
+	"github.com/anabranch/anabranch/internal/kafka/acl"
+	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// Role is what somebody must be allowed who looks at how the stages do.
+func Role(stages pipeline.Stages) acl.Role {
+	role := acl.Role{Name: "status", Does: "shows what runs and how far it is; `doctor` too"}
+	see := func(t pipeline.Topic, why string) {
+		role.Rules = append(role.Rules, t.Rules(why, acl.Read, acl.DescribeConfigs)...)
+	}
+	for _, t := range stages.Consumed() {
+		see(t, "sees what waits to be "+t.Consumed.Done)
+	}
+	see(pipeline.Topic{Name: schemas.TopicWorkspace}, "knows destinations")
+	see(pipeline.Topic{Name: schemas.TopicDeadLetters}, "counts dead letters")
+	see(pipeline.Topic{Name: schemas.TopicRedriven}, "counts those not sent again")
+	role.Rules = append(role.Rules, acl.Groups(schemas.OwnPrefix, "sees members and their offsets"))
+	return role
+}

@@ -1,0 +1,97 @@
+package router
+
+import (
+	"context"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/txn/runner"
+	"github.com/anabranch/anabranch/internal/logging"
+	"github.com/anabranch/anabranch/internal/telemetry/trace"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// route writes the record wherever decide says.
+func (s *stage) route(ctx context.Context, t *runner.Transaction, rec *kgo.Record) {
+	n, p := len(s.decisions), s.table.Load()
+	h, err := kafka.HeadersOf(rec)
+	if err != nil {
+		s.decisions = append(s.decisions, decision{result: dead, reason: kafka.ReasonOf(err), detail: err.Error()})
+	} else {
+		s.decisions = s.filter.decide(s.decisions, &h, p.workspace, p.topics)
+	}
+	span := s.follow(rec.Topic, &h)
+	var headers []kgo.RecordHeader // one for all destinations
+	for i := range s.decisions[n:] {
+		d := &s.decisions[n+i]
+		if d.result == routed && t.Refused(schemas.DeliverTopic(d.destination), rec) {
+			d.result, d.reason, d.detail = dead, schemas.ReasonRecordTooLarge, "the broker refused the record as too large"
+		}
+		if d.result == routed && headers == nil {
+			headers = onward(rec, &h)
+		}
+		if out := s.output(t, rec, h, *d, headers); out != nil {
+			s.publish(span, out)
+			t.Write(ctx, rec, out)
+		}
+	}
+	describe(span, s.decisions[n:])
+}
+
+// output is the record to write for one decision; nil where there is none.
+func (s *stage) output(t *runner.Transaction, rec *kgo.Record, h schemas.Headers, d decision, headers []kgo.RecordHeader) *kgo.Record {
+	switch d.result {
+	case routed:
+		return &kgo.Record{Topic: schemas.DeliverTopic(d.destination), Key: rec.Key, Value: rec.Value, Headers: headers}
+	case dead:
+		s.bury(rec, &h, &d)
+		h.Destination, h.Reason, h.Detail = d.destination, d.reason, d.detail
+		if h.Received.IsZero() {
+			h.Received = takenAt(rec)
+		}
+		if t.Refused(schemas.TopicDeadLetters, rec) {
+			return kafka.DeadLetterReference(rec, h, t.Begun())
+		}
+		return kafka.DeadLetter(rec, h, t.Begun())
+	case filtered, unconnected:
+	}
+	return nil
+}
+
+// bury logs that an event goes to dead-letters, the first of a kind at once and
+// then at most one in [logging.Every]: one bad release of a client makes thousands.
+func (s *stage) bury(rec *kgo.Record, h *schemas.Headers, d *decision) {
+	passed, ok := s.buried.Admit(logging.Kind{Destination: d.destination, Reason: d.reason}, time.Now())
+	if !ok {
+		return
+	}
+	trace.LoggerOf(s.set.Logger, h.TraceParent).Warn("event goes to dead letters", "destination", d.destination, "reason", string(d.reason), "detail", d.detail,
+		"topic", rec.Topic, "partition", rec.Partition, "offset", rec.Offset, "message_id", h.MessageID, "passed_over", passed)
+}
+
+// onward returns the headers of what goes on to destinations: those of the event,
+// and when ingest took it. The timestamp of its record says that as long as the
+// record stands on raw-events; kept as the timestamp of the next record it would
+// count against that topic's retention, which is shorter than a long outage.
+//
+// Headers are added here instead of being set anew: the router understands all of
+// them, and the strings they hold need not be copied for each event.
+func onward(rec *kgo.Record, h *schemas.Headers) []kgo.RecordHeader {
+	if !h.Received.IsZero() {
+		return rec.Headers
+	}
+	added := schemas.Headers{Received: takenAt(rec)}
+	return kafka.AddHeaders(rec.Headers, &added)
+}
+
+// takenAt is when ingest took an event: the time of its record. Others can write to
+// raw-events too, and a time that no header holds (none at all is -1, and some count
+// microseconds) is no reason to bury their events at the destination.
+func takenAt(rec *kgo.Record) time.Time {
+	if year := rec.Timestamp.UTC().Year(); year < 1970 || year > 9999 {
+		return time.Time{}
+	}
+	return rec.Timestamp
+}

@@ -1,0 +1,46 @@
+package router
+
+import (
+	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// Stage declares the stage.
+func Stage() *pipeline.Stage {
+	const transactions = Group + "-"
+	cfg := new(Config)
+	return &pipeline.Stage{
+		Name: "router",
+		Does: "routes calls to destinations",
+		Help: "Runs the router: it reads raw-events and writes each call to the topics of its destinations,\n" +
+			"exactly once. Routers share the partitions of raw-events.",
+		Topics: []pipeline.Topic{
+			{Name: schemas.TopicRawEvents, Why: "reads calls", Consumed: pipeline.Verb{To: "route", Done: "routed"}},
+			{Name: schemas.TopicWorkspace, Read: true, Why: "knows destinations"},
+			{Name: schemas.DeliverPrefix, Write: true, Why: "writes events for destinations"},
+			{Name: schemas.TopicDeadLetters, Write: true, Why: "stores what it can't route"},
+		},
+		Group: pipeline.Group{
+			Name: Group,
+			Copy: pipeline.Copy{
+				Group:   Bookmark,
+				Why:     "keeps a copy of its offsets that brokers don't forget",
+				Without: "it works, but waits for `ROUTER_START` if its offsets are lost",
+			},
+			Forgotten: "would wait for ROUTER_START, since no copy of its offsets was found",
+		},
+		Transactions: pipeline.Transactions{Prefix: transactions, Why: "routes exactly once"},
+		Config:       cfg,
+		New: func(p *pipeline.Process) (*pipeline.Made, error) {
+			r, err := New(*cfg, Settings{
+				Logger: p.Logger, Registerer: p.Registerer, Destinations: p.Destinations, Workspace: p.Workspace, Trace: p.Trace,
+				Kafka: p.Kafka("router"), Topics: p.Topics,
+				TransactionalID: transactions + p.Instance, InstanceID: p.Member, Returns: p.Returns,
+			})
+			if err != nil {
+				return nil, err
+			}
+			return &pipeline.Made{Stage: r}, nil
+		},
+	}
+}

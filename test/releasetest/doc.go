@@ -1,0 +1,2 @@
+// Package releasetest tries scripts/release.sh on a repository of its own.
+package releasetest

@@ -1,0 +1,67 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/anabranch/anabranch/internal/broker"
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/internal/workspace/wstopic"
+)
+
+// Apply puts the workspace in force.
+func (l *Lab) Apply(ctx context.Context) error {
+	publisher := wstopic.Publisher{Kafka: l.Kafka, Ensure: l.topics.Ensure}
+	_, err := publisher.Apply(ctx, l.snapshot())
+	return err
+}
+
+func (l *Lab) snapshot() *workspace.Snapshot {
+	source := workspace.Source{ID: Source, Name: "Storm", WriteKeyHash: workspace.HashWriteKey(WriteKey), Enabled: true}
+	return workspace.NewSnapshot([]workspace.Source{source}, slices.Clone(l.workspace))
+}
+
+// ApplyBy has a binary put the workspace in force, from a file as its users would.
+func (l *Lab) ApplyBy(ctx context.Context, binary string) error {
+	file := filepath.Join(l.Dir, "workspace.yaml")
+	if err := os.WriteFile(file, []byte(l.workspaceFile()), 0o600); err != nil {
+		return err
+	}
+	apply := exec.CommandContext(ctx, binary, "apply", "-f", file) //nolint:gosec // the binary under test
+	apply.Env = append(os.Environ(), l.settings()...)
+	if out, err := apply.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s apply: %w: %s", binary, err, out)
+	}
+	return nil
+}
+
+// workspaceFile is the workspace as a file. Destinations have one endpoint each, or
+// several without settings of their own.
+func (l *Lab) workspaceFile() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "sources:\n  - id: %s\n    name: Storm\n    writeKey: %s\ndestinations:\n", Source, WriteKey)
+	for i := range l.workspace {
+		d := &l.workspace[i]
+		fmt.Fprintf(&text, "  - id: %s\n    type: webhooks\n    name: %s\n    sources: [%s]\n    endpoints:\n", d.ID, d.Name, Source)
+		for _, e := range d.Endpoints {
+			fmt.Fprintf(&text, "      - url: %s\n", e.URL)
+		}
+	}
+	return text.String()
+}
+
+// settings are those of every process of the product.
+func (l *Lab) settings() []string {
+	own := slices.Clone(l.counts)
+	if l.password != "" {
+		own = append(own, "KAFKA_SASL_MECHANISM="+broker.Mechanism, "KAFKA_USERNAME="+broker.User, "KAFKA_PASSWORD="+l.password.Reveal())
+	}
+	return append([]string{
+		"KAFKA_BROKERS=" + l.Brokers, "WEBHOOK_SINK_ALLOW_NETWORKS=127.0.0.0/8", "WEBHOOK_SINK_RETRY_DELAYS=" + retryDelays,
+	}, own...)
+}

@@ -1,0 +1,55 @@
+package partition
+
+import (
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Overhead is what a waiting record costs beside its bytes: the record, its
+// headers and the job.
+const Overhead = 768
+
+// Size is what a record takes in memory while it waits, in bytes.
+func Size(r *kgo.Record) int {
+	size := len(r.Key) + len(r.Value) + Overhead
+	for i := range r.Headers {
+		size += len(r.Headers[i].Value)
+	}
+	return size
+}
+
+// Copy makes to a copy of a fetched record. As it was fetched the record is a view of
+// the whole response, megabytes with the events of many destinations, and a single one
+// that waits would keep all of that in memory.
+func Copy(to, r *kgo.Record) {
+	room := make([]byte, 0, Size(r)-Overhead)
+	own := func(b []byte) []byte {
+		if b == nil {
+			return nil // a tombstone is not an empty value
+		}
+		start := len(room)
+		room = append(room, b...)
+		return room[start:len(room):len(room)]
+	}
+	*to = *r
+	to.Key, to.Value = own(r.Key), own(r.Value)
+	to.Headers = slices.Clone(r.Headers)
+	for i := range to.Headers {
+		to.Headers[i].Value = own(r.Headers[i].Value)
+	}
+}
+
+// WrittenAt is when a retry record was written, by the clock that has set its due time.
+// A broker that puts its own time on records has another: against the clock of a sink
+// that is ahead of it, a retry would have been looked at before it was written, and
+// would go from topic to topic without a pause until it is due. Fetched as soon as it
+// is written, as a rule, it counts from then.
+func WrittenAt(r *kgo.Record, now time.Time) time.Time {
+	const byBroker = 1
+	if r.Attrs.TimestampType() == byBroker {
+		return now
+	}
+	return r.Timestamp
+}

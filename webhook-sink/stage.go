@@ -1,0 +1,46 @@
+package webhooksink
+
+import (
+	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// Stage declares the stage.
+func Stage() *pipeline.Stage {
+	cfg := new(Config)
+	return &pipeline.Stage{
+		Name: "webhook-sink",
+		Does: "delivers events",
+		Help: "Runs the webhook sink: it delivers events to the endpoints of destinations, retries for up to\n" +
+			"four hours, and puts what can't be delivered into dead-letters. Sinks share the partitions.",
+		Topics: []pipeline.Topic{
+			{Name: schemas.DeliverPrefix, Why: "reads events", Consumed: pipeline.Verb{To: "deliver", Done: "delivered"}},
+			{Name: schemas.RetryPrefix, Write: true, Why: "reads and writes retries", Consumed: pipeline.Verb{To: "retry", Done: "retried"}},
+			{Name: schemas.TopicWorkspace, Read: true, Why: "knows endpoints"},
+			{Name: schemas.TopicDeadLetters, Write: true, Why: "stores what it can't deliver"},
+		},
+		Group:  pipeline.Group{Name: Group, Forgotten: "would deliver again what it had finished", Finished: Finished, Busy: BusyKeys},
+		Config: cfg,
+		Facts: func() pipeline.Facts {
+			return pipeline.Facts{Topics: retryTopics(cfg), Window: cfg.RetryWindow, Attempts: cfg.MaxInFlightTotal, Permit: cfg.Permit}
+		},
+		New: func(p *pipeline.Process) (*pipeline.Made, error) {
+			s, err := New(*cfg, Settings{
+				Logger: p.Logger, Registerer: p.Registerer, Destinations: p.Destinations, Workspace: p.Workspace, Trace: p.Trace,
+				Kafka: p.Kafka("webhook-sink"), Topics: p.Topics, InstanceID: p.Member, Returns: p.Returns, Peers: p.Peers,
+			})
+			if err != nil {
+				return nil, err
+			}
+			return &pipeline.Made{Stage: s}, nil
+		},
+	}
+}
+
+func retryTopics(cfg *Config) []string {
+	topics := make([]string, len(cfg.RetryDelays))
+	for i, delay := range cfg.RetryDelays {
+		topics[i] = schemas.RetryTopic(delay)
+	}
+	return topics
+}
