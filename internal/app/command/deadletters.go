@@ -23,7 +23,7 @@ func deadLettersCommand() Command {
 		Below: []Command{
 			{
 				Name: "list", Args: "[--json] [--destination D] [--reason R] [--since T]",
-				Help:  "Shows what could not be delivered, and how much by destination and reason.",
+				Help:  "Shows what could not be delivered, the oldest first, and how much by destination and reason.",
 				Flags: listDeadLetters, Role: listing.Role(),
 			},
 			{
