@@ -108,3 +108,7 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
 	google.golang.org/grpc v1.83.2 // indirect
 )
+
+// The undivided module has packages that others have by now. pebble asks for it, by way of
+// cockroachdb/errors, and uses none of it.
+exclude google.golang.org/genproto v0.0.0-20230410155749-daa745c078e1
