@@ -42,6 +42,8 @@ type Settings struct {
 
 	// Outputs is how the names of topics begin whose records show that anything of the
 	// first source was ever processed, and Start where to begin when nobody knows what was.
+	// Without Outputs nothing was, unless the group has offsets or a stage with state
+	// knows better.
 	Outputs string
 	Start   Start
 }
