@@ -3,6 +3,7 @@ package store
 import (
 	"io"
 	"os"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -13,6 +14,7 @@ type guard struct {
 	vfs.FS
 
 	health  *health
+	parks   atomic.Bool             // whether writes wait: since the store is open
 	release chan struct{}           // closed by closing the store
 	private func(name string) error // takes a file from other users; nil where there are none
 }
@@ -20,7 +22,7 @@ type guard struct {
 // stop waits and returns an error if the store has failed.
 func (g *guard) stop() error {
 	err := g.health.failure()
-	if err != nil {
+	if err != nil && g.parks.Load() {
 		<-g.release
 	}
 	return err

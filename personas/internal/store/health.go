@@ -95,8 +95,24 @@ func (h *health) Errorf(format string, args ...any) {
 // Fatalf implements [pebble.Logger]. Pebble expects it to end the process. It returns instead, and from then on nothing that
 // pebble does reaches its files (see guard): what is there is as a crash would have left it.
 func (h *health) Fatalf(format string, args ...any) {
+	if len(args) == 1 {
+		if err, ok := args[0].(error); ok {
+			h.fail(wrapped{fmt.Sprintf(format, err), err})
+			return
+		}
+	}
 	h.fail(fmt.Errorf(format, args...))
 }
+
+// wrapped is an error in words of pebble's, which formats errors away.
+type wrapped struct {
+	text string
+	err  error
+}
+
+func (w wrapped) Error() string { return w.text }
+
+func (w wrapped) Unwrap() error { return w.err }
 
 // sayable is formatted only for a log that takes it.
 type sayable struct {

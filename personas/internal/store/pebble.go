@@ -71,9 +71,9 @@ func Open(o Options) (Store, error) {
 	}
 	db, err := pebble.Open(o.Dir, settings(o, g, h))
 	if err != nil {
-		close(g.release)
 		return nil, unopened(o.Dir, err)
 	}
+	g.parks.Store(true)
 	d := &disk{db: db, guard: g, health: h, usage: newUsage(), low: make(map[int32][]byte)}
 	d.room = room{db: db, health: h, closed: d.closing, memtable: o.Memory / 8}
 	return d, nil
@@ -351,7 +351,7 @@ func (d *disk) Wipe(partition int32) error {
 		return err
 	}
 	defer d.leave()
-	d.mu.Lock()
+	d.mu.Lock() // not between the looks and the writes of a batch
 	defer d.mu.Unlock()
 	out := d.db.NewBatch()
 	defer func() { _ = out.Close() }() // it has no error but of being closed twice
@@ -364,7 +364,6 @@ func (d *disk) Wipe(partition int32) error {
 	if err := out.Commit(pebble.NoSync); err != nil {
 		return d.written(err)
 	}
-	delete(d.low, partition)
 	return nil
 }
 
