@@ -26,14 +26,14 @@ type Partition struct {
 	Delay       time.Duration   // and their delay
 
 	extent    extent
-	tracker   *offsets.Tracker
+	tracker   offsets.Tracker
 	aside     aside  // keys that tracker does not follow
 	committed uint64 // revision that the broker knows
 }
 
 // New returns a partition of which before was finished beyond its committed offset.
-func New(at Place, before offsets.Done) *Partition {
-	p := &Partition{Place: at, tracker: offsets.NewTracker(before), aside: newAside(before)}
+func New(at Place, before offsets.Done) Partition {
+	p := Partition{Place: at, tracker: *offsets.NewTracker(before), aside: newAside(before)}
 	p.Destination, _ = schemas.DestinationOf(at.Topic)
 	p.Delay, p.Retry = schemas.RetryDelayOf(at.Topic)
 	return p
