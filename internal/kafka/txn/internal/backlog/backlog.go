@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka/groups"
+	"github.com/anabranch/anabranch/internal/kafka/lag"
 )
 
 // Backlog is told by the loop what it polls and commits, and by a look at the brokers
@@ -21,7 +22,7 @@ import (
 type Backlog struct {
 	topic, group string
 	descs        Descs
-	still        groups.Standstills
+	still        lag.Standstills
 
 	mu    sync.Mutex
 	parts map[int32]*stretch
@@ -150,12 +151,12 @@ func (b *Backlog) Begin(num int32, next int64) {
 }
 
 // positions are those of the partitions of this process.
-func (b *Backlog) positions() []groups.Position {
+func (b *Backlog) positions() []lag.Position {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	all := make([]groups.Position, 0, len(b.parts))
+	all := make([]lag.Position, 0, len(b.parts))
 	for num, s := range b.parts {
-		all = append(all, groups.Position{Topic: b.topic, Num: num, Next: s.next})
+		all = append(all, lag.Position{Topic: b.topic, Num: num, Next: s.next})
 	}
 	return all
 }
@@ -173,11 +174,8 @@ func (b *Backlog) Look(lags map[int32]groups.Lag, ends map[int32]int64, err erro
 	b.still.Look(b.positions())
 	if err != nil {
 		log.Debug("look at the ends of partitions failed, the lag is that of the last one", "error", err)
-		b.still.Unseen()
-	} else {
-		b.still.Ends(b.topic, lags, ends)
 	}
-	b.still.Tell(log)
+	b.still.Seen(map[string]map[int32]groups.Lag{b.topic: lags}, map[string]map[int32]int64{b.topic: ends}, err, log)
 }
 
 func (b *Backlog) look(lags map[int32]groups.Lag) {
