@@ -1,13 +1,14 @@
 package lag
 
 import (
-	"cmp"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/groups"
 )
 
@@ -25,19 +26,14 @@ const standsAfter = time.Minute
 // ready. It may be used by many goroutines.
 type Standstills struct {
 	mu    sync.Mutex
-	parts map[place]*standstill
-}
-
-type place struct {
-	topic     string
-	partition int32
+	parts map[kafka.Partition]*standstill
 }
 
 // Position is how far a partition was read.
 type Position struct {
-	Topic string
-	Num   int32
-	Next  int64 // the offset to be read next
+	kafka.Partition
+
+	Next int64 // the offset to be read next
 	// Held is true of one that is not read on purpose: it stands without a fault.
 	Held bool
 }
@@ -80,10 +76,9 @@ func (s *Standstills) Look(positions []Position) {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ours := make(map[place]*standstill, len(positions))
+	ours := make(map[kafka.Partition]*standstill, len(positions))
 	for _, p := range positions {
-		key := place{p.Topic, p.Num}
-		still := s.parts[key]
+		still := s.parts[p.Partition]
 		if still == nil {
 			still = &standstill{next: p.Next, since: now}
 		}
@@ -91,7 +86,7 @@ func (s *Standstills) Look(positions []Position) {
 		if p.Held {
 			still.since = now
 		}
-		ours[key] = still
+		ours[p.Partition] = still
 	}
 	s.parts = ours
 }
@@ -107,8 +102,8 @@ func (s *Standstills) Seen(lags map[string]map[int32]groups.Lag, highs map[strin
 	for at, still := range s.parts {
 		if err != nil {
 			still.since = now
-		} else if high, known := highs[at.topic][at.partition]; known {
-			still.end(lags[at.topic][at.partition].End, high, now)
+		} else if high, known := highs[at.Topic][at.Num]; known {
+			still.end(lags[at.Topic][at.Num].End, high, now)
 		}
 	}
 	s.tell(now, log)
@@ -136,8 +131,8 @@ func (s *Standstills) Err() error {
 	for at, still := range s.parts {
 		if lasts := still.lasts(now); lasts >= longest {
 			longest = lasts
-			err = fmt.Errorf("%s[%d] has stood at offset %d for %s, though the log goes on up to %d: %s",
-				at.topic, at.partition, still.next, lasts.Round(time.Second), still.high, still.cause())
+			err = fmt.Errorf("%s has stood at offset %d for %s, though the log goes on up to %d: %s",
+				at, still.next, lasts.Round(time.Second), still.high, still.cause())
 		}
 	}
 	return err
@@ -154,28 +149,17 @@ func (s *standstill) cause() string {
 // tell logs partitions that have begun to stand still for too long, and those that
 // move again, once each.
 func (s *Standstills) tell(now time.Time, log *slog.Logger) {
-	for _, at := range s.sorted() {
+	for _, at := range slices.SortedFunc(maps.Keys(s.parts), kafka.Partition.Compare) {
 		still := s.parts[at]
 		lasts := still.lasts(now)
 		switch {
 		case still.moved:
 			still.told, still.moved = false, false
-			log.Info("partition makes progress again", "topic", at.topic, "partition", at.partition, "offset", still.next)
+			log.Info("partition makes progress again", "topic", at.Topic, "partition", at.Num, "offset", still.next)
 		case !still.told && lasts >= standsAfter:
 			still.told = true
-			log.Warn("partition stands still", "topic", at.topic, "partition", at.partition, "offset", still.next,
+			log.Warn("partition stands still", "topic", at.Topic, "partition", at.Num, "offset", still.next,
 				"stable", still.stable, "end", still.high, "for", lasts.Round(time.Second), "cause", still.cause())
 		}
 	}
-}
-
-func (s *Standstills) sorted() []place {
-	all := make([]place, 0, len(s.parts))
-	for at := range s.parts {
-		all = append(all, at)
-	}
-	slices.SortFunc(all, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.topic, b.topic), cmp.Compare(a.partition, b.partition))
-	})
-	return all
 }

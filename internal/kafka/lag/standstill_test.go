@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/groups"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
@@ -24,7 +25,7 @@ const watchEvery = 10 * time.Second
 func (w *watcher) watch(d time.Duration, next, stable, high int64, held bool) {
 	for range d / watchEvery {
 		virtual.Sleep(watchEvery)
-		w.Look([]Position{{Topic: schemas.TopicRawEvents, Num: 3, Next: next, Held: held}})
+		w.Look([]Position{{Partition: kafka.Partition{Topic: schemas.TopicRawEvents, Num: 3}, Next: next, Held: held}})
 		w.Seen(map[string]map[int32]groups.Lag{schemas.TopicRawEvents: {3: {End: stable}, 4: {End: 9}}},
 			map[string]map[int32]int64{schemas.TopicRawEvents: {3: high, 4: 9}}, nil, w.logs.Logger())
 	}
