@@ -105,7 +105,7 @@ func New(stage Stage, set Settings) *Runner {
 		sizes:    writes.NewSizes(set.Log),
 		strikes:  make(writes.Strikes),
 		full:     pace.Full(set.MaxRecords),
-		backlog:  backlog.New(set.Sources, set.Group, set.Backlog),
+		backlog:  backlog.New(set.Group, set.Backlog),
 		marks:    marks,
 		bookmark: mark.Bookmark{Input: set.Input, Marks: marks},
 		place:    place.Settings{Input: set.Input, Losses: set.Losses, Outputs: set.Outputs, Start: set.Start, Marks: marks, Waiting: new(place.Waiting)},
