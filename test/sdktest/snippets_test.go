@@ -43,7 +43,7 @@ func snippet(tb testing.TB, folder string) string {
 	}
 	names = append(names, "drivers/"+folder+"/src/main/java/Driver.java")
 	for _, name := range names {
-		text, err := os.ReadFile(name) //nolint:gosec // our own drivers
+		text, err := os.ReadFile(name)
 		if err != nil {
 			continue // a folder, or no such driver in Java
 		}

@@ -114,7 +114,7 @@ func redriveDeadLetters(set *flag.FlagSet) Run {
 // What do does with them has bounds of its own: to read a long topic takes longer
 // than to find out that nobody is there.
 func withDeadLetters(ctx context.Context, program settings.Program, do func(*deadletters.Log) error) error {
-	proc, err := program.Open()
+	proc, err := program.OpenBeside()
 	if err != nil {
 		return err
 	}
