@@ -51,7 +51,7 @@ func (s *preparation) prepare(ctx context.Context) error {
 	if err := s.p.topics.Ensure(ctx, s.p.running.Fixed()...); err != nil {
 		return fmt.Errorf("prepare topics: %w", err)
 	}
-	publisher := wstopic.Publisher{Kafka: s.p.options("workspace"), Ensure: s.p.ensure}
+	publisher := s.p.publisher()
 	var err error
 	switch {
 	case s.file != nil:
@@ -60,6 +60,11 @@ func (s *preparation) prepare(ctx context.Context) error {
 		_, err = publisher.Seed(ctx, workspace.Example(s.p.receiverURL()))
 	}
 	return err
+}
+
+// publisher writes workspaces to the topic.
+func (p *plumbing) publisher() *wstopic.Publisher {
+	return &wstopic.Publisher{Kafka: p.options("workspace"), Keys: p.cfg.Keys(), Ensure: p.ensure}
 }
 
 // ensure creates topics that are missing, and says of many how far it is.
@@ -71,7 +76,7 @@ func (p *plumbing) ensure(ctx context.Context, topics ...string) error {
 
 // watcher keeps WORKSPACE_FILE in force after its first application.
 func (r *run) watcher(p *plumbing) *wswatch.Watcher {
-	publisher := wstopic.Publisher{Kafka: p.options("workspace"), Ensure: p.ensure}
+	publisher := p.publisher()
 	return wswatch.New(wswatch.Settings{
 		Logger:     p.log,
 		Registerer: p.registry,

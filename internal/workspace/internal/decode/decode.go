@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // Decoder reads one document. Its zero value reads a file that refers to no secrets.
@@ -132,6 +133,10 @@ func objectionOf(s *kind.Shape, text string) string {
 }
 
 func (v value) scalar(s *kind.Shape, to reflect.Value, strict bool) bool {
+	if form, ok := v.sealed(s); ok {
+		to.SetString(string(schemas.SealedSecret(form)))
+		return true
+	}
 	text, ok := v.reveal(s)
 	if !ok {
 		return false

@@ -24,11 +24,12 @@ import (
 func Read(s *kind.Shape, text []byte, to any) (unknown bool, err error) {
 	parsed, err := parse(text)
 	if err == nil {
-		err = schemas.CheckVersion(text)
+		err = schemas.CheckVersionOf(text, sealedVersion)
 	}
 	if err != nil {
 		return false, err
 	}
+	dropVersion(parsed)
 	d := decode.Decoder{Record: true}
 	d.Decode(s, tree(parsed), to)
 	if len(d.Found) > 0 {
@@ -62,6 +63,13 @@ func parse(text []byte) (parsed any, err error) {
 		return nil, fmt.Errorf("offset %d: not JSON", syntax.Offset)
 	}
 	return parsed, err
+}
+
+// dropVersion takes out what is said of the record anew each time that it is written.
+func dropVersion(parsed any) {
+	if members, ok := parsed.(map[string]any); ok {
+		delete(members, "version")
+	}
 }
 
 // tree returns JSON as the decoder wants it. A member that is null is absent.

@@ -85,6 +85,7 @@ func (t *Table) read(of, id string, text []byte) error {
 	e := entry{value: value}
 	if unknown {
 		e.unknown, err = parse(text)
+		dropVersion(e.unknown)
 	}
 	t.entries[of][id] = e
 	return err
