@@ -1,4 +1,4 @@
-// Package backlog knows what of a topic is not processed on the partitions of this
+// Package backlog knows what of some topics is not processed on the partitions of this
 // process, how old that is, and whether a partition stands still.
 package backlog
 
@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/groups"
 )
 
@@ -19,12 +20,13 @@ import (
 // where partitions end, which polls do not tell while they fail. It may be used by many
 // goroutines.
 type Backlog struct {
-	topic, group string
-	descs        Descs
-	still        groups.Standstills
+	topics []string
+	group  string
+	descs  Descs
+	still  groups.Standstills
 
 	mu    sync.Mutex
-	parts map[int32]*stretch
+	parts map[kafka.Partition]*stretch
 }
 
 // Descs are the gauges of a backlog, named by its stage: records that are not processed,
@@ -41,27 +43,27 @@ type stretch struct {
 	behind    time.Time // since when something is known to be unprocessed; zero: nothing is
 }
 
-// New returns the backlog of a group on a topic, of which no partition is this process's
+// New returns the backlog of a group on topics, of which no partition is this process's
 // yet.
-func New(topic, group string, descs Descs) *Backlog {
-	return &Backlog{topic: topic, group: group, descs: descs, parts: make(map[int32]*stretch)}
+func New(topics []string, group string, descs Descs) *Backlog {
+	return &Backlog{topics: topics, group: group, descs: descs, parts: make(map[kafka.Partition]*stretch)}
 }
 
 // Assign notes partitions that are this process's now.
-func (b *Backlog) Assign(partitions []int32) {
+func (b *Backlog) Assign(partitions []kafka.Partition) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, num := range partitions {
-		b.parts[num] = new(stretch)
+	for _, p := range partitions {
+		b.parts[p] = new(stretch)
 	}
 }
 
 // Forget notes partitions that are somebody else's now.
-func (b *Backlog) Forget(partitions []int32) {
+func (b *Backlog) Forget(partitions []kafka.Partition) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, num := range partitions {
-		delete(b.parts, num)
+	for _, p := range partitions {
+		delete(b.parts, p)
 	}
 }
 
@@ -77,10 +79,10 @@ func (b *Backlog) Recount(ctx context.Context, admin, client *kgo.Client) error 
 	if nowID, now := client.GroupMetadata(); id == "" || nowID != id || now != generation || !described[0].Settled() {
 		return nil // in the midst of a rebalance: the next look tells
 	}
-	var ours []int32
+	var ours []kafka.Partition
 	for _, member := range described[0].Members {
 		if member.ID == id {
-			ours = member.Partitions[b.topic]
+			ours = kafka.Partitions(member.Partitions)
 		}
 	}
 	b.hold(ours)
@@ -88,17 +90,17 @@ func (b *Backlog) Recount(ctx context.Context, admin, client *kgo.Client) error 
 }
 
 // hold lets the backlog be that of these partitions and of no others.
-func (b *Backlog) hold(ours []int32) {
+func (b *Backlog) hold(ours []kafka.Partition) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for num := range b.parts {
-		if !slices.Contains(ours, num) {
-			delete(b.parts, num)
+	for p := range b.parts {
+		if !slices.Contains(ours, p) {
+			delete(b.parts, p)
 		}
 	}
-	for _, num := range ours {
-		if b.parts[num] == nil {
-			b.parts[num] = new(stretch)
+	for _, p := range ours {
+		if b.parts[p] == nil {
+			b.parts[p] = new(stretch)
 		}
 	}
 }
@@ -115,7 +117,7 @@ func (b *Backlog) each(fetches kgo.Fetches, note func(*stretch, *kgo.FetchPartit
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
-		if s := b.parts[p.Partition]; s != nil && len(p.Records) > 0 {
+		if s := b.parts[kafka.Partition{Topic: p.Topic, Num: p.Partition}]; s != nil && len(p.Records) > 0 {
 			note(s, &p.FetchPartition, now)
 		}
 	})
@@ -141,10 +143,10 @@ func (s *stretch) processed(p *kgo.FetchPartition, now time.Time) {
 
 // Begin notes where processing of a partition goes on, which need not be where the group
 // has committed.
-func (b *Backlog) Begin(num int32, next int64) {
+func (b *Backlog) Begin(p kafka.Partition, next int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if s := b.parts[num]; s != nil {
+	if s := b.parts[p]; s != nil {
 		s.known, s.next = true, next
 	}
 }
@@ -154,8 +156,8 @@ func (b *Backlog) positions() []groups.Position {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	all := make([]groups.Position, 0, len(b.parts))
-	for num, s := range b.parts {
-		all = append(all, groups.Position{Topic: b.topic, Num: num, Next: s.next})
+	for p, s := range b.parts {
+		all = append(all, groups.Position{Topic: p.Topic, Num: p.Num, Next: s.next})
 	}
 	return all
 }
@@ -168,24 +170,28 @@ func (b *Backlog) Stands() error {
 
 // Look notes how far the group has come on the partitions that are ours, and where
 // these end, and says in the log which stand still. An error says that the look failed.
-func (b *Backlog) Look(lags map[int32]groups.Lag, ends map[int32]int64, err error, log *slog.Logger) {
-	b.look(lags)
+func (b *Backlog) Look(lags map[string]map[int32]groups.Lag, ends map[string]map[int32]int64, err error, log *slog.Logger) {
+	for topic, partitions := range lags {
+		b.look(topic, partitions)
+	}
 	b.still.Look(b.positions())
 	if err != nil {
 		log.Debug("look at the ends of partitions failed, the lag is that of the last one", "error", err)
 		b.still.Unseen()
 	} else {
-		b.still.Ends(b.topic, lags, ends)
+		for _, topic := range b.topics {
+			b.still.Ends(topic, lags[topic], ends[topic])
+		}
 	}
 	b.still.Tell(log)
 }
 
-func (b *Backlog) look(lags map[int32]groups.Lag) {
+func (b *Backlog) look(topic string, lags map[int32]groups.Lag) {
 	now := time.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for num, lag := range lags {
-		if s := b.parts[num]; s != nil {
+		if s := b.parts[kafka.Partition{Topic: topic, Num: num}]; s != nil {
 			// What was processed since is known better here.
 			s.known, s.next, s.end = true, max(s.next, lag.Committed), lag.End
 			s.catchUp(now)
