@@ -31,7 +31,8 @@ type Restorer struct {
 	Store  store.Store
 	// Due says when the state of a user is due; zero: never.
 	Due func(state []byte) (time.Time, error)
-	// Progress is told how many records were read, and how many are left at most.
+	// Progress is told how many records were read since it was told last, and how many are
+	// left at most.
 	Progress func(read int, left int64)
 }
 
@@ -99,6 +100,7 @@ func (r *Restorer) read(ctx context.Context, spans []*ranges.Span, all map[int32
 				return err
 			}
 			r.tell(read, spans)
+			read = 0
 		}
 		read++
 		if string(rec.Key) == metaKey {
