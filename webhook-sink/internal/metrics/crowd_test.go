@@ -32,7 +32,7 @@ func crowd(tb testing.TB) *prometheus.Registry {
 	for i := range destinations {
 		id := fmt.Sprintf("%s-%06d", strings.Repeat("d", 57), i)
 		destinations[i].ID = id
-		backlogs[i] = partition.Progress{Topic: schemas.DeliverTopic(id), Destination: id, Total: lag.Total{Records: 1_000_000, Oldest: time.Now().Add(-time.Hour)}}
+		backlogs[i] = partition.Progress{Place: partition.Place{Topic: schemas.DeliverTopic(id)}, Destination: id, Total: lag.Total{Records: 1_000_000, Oldest: time.Now().Add(-time.Hour)}}
 	}
 	a.Follow(workspace.NewSnapshot(nil, destinations))
 	for i := range destinations {
