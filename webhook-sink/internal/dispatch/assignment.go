@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
 	"github.com/anabranch/anabranch/webhook-sink/internal/parking"
 	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
@@ -48,16 +49,13 @@ func (d *Dispatcher) Assign(added map[string][]int32, before map[partition.Place
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.each(added, d.close)
-	for topic, nums := range added {
-		for _, num := range nums {
-			at := partition.Place{Topic: topic, Num: num}
-			p := &part{Partition: partition.New(at, before[at]), idle: make(chan struct{})}
-			p.parked = parking.New[*Job](func() { d.wake(p) })
-			d.parts[at] = p
-			if n := p.AsideKeys(); n > 0 { // what the commit knew of is brought from here on
-				d.feed(p).AsideKeys += n
-				d.seek(p)
-			}
+	for _, at := range kafka.Partitions(added) {
+		p := &part{Partition: partition.New(at, before[at]), idle: make(chan struct{})}
+		p.parked = parking.New[*Job](func() { d.wake(p) })
+		d.parts[at] = p
+		if n := p.AsideKeys(); n > 0 { // what the commit knew of is brought from here on
+			d.feed(p).AsideKeys += n
+			d.seek(p)
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/groups"
 	"github.com/anabranch/anabranch/internal/kafka/lag"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
@@ -71,7 +70,7 @@ func (w *Watch) note(all []partition.Progress) {
 	var positions []lag.Position
 	for _, p := range all {
 		if p.Noticed {
-			positions = append(positions, lag.Position{Partition: kafka.Partition{Topic: p.Topic, Num: p.Num}, Next: p.Next, Held: p.Held})
+			positions = append(positions, lag.Position{Partition: p.Place, Next: p.Next, Held: p.Held})
 		}
 	}
 	w.Standstills.Look(positions)

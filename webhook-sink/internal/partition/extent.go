@@ -8,8 +8,7 @@ import (
 
 // Progress is how far one partition is.
 type Progress struct {
-	Topic       string
-	Num         int32
+	Place
 	Destination string // of the topic; empty for a retry topic
 	// Total is what is not finished: records that were begun, and the offsets up to the
 	// end of the partition, the markers of transactions among them. They were taken by
@@ -85,7 +84,7 @@ func (p *Partition) Progress(paused, held bool) Progress {
 	next, read := p.next()
 	noticed := read || p.noticed
 	b := Progress{
-		Topic: p.Topic, Num: p.Num, Destination: p.Destination, Next: next,
+		Place: p.Place, Destination: p.Destination, Next: next,
 		Total:   lag.Total{Records: unfinished + unread, Oldest: p.extent.Since(unread > 0, p.oldest())},
 		Noticed: noticed, Watched: noticed && !paused && unread == 0, Held: held || unfinished > 0,
 	}

@@ -6,16 +6,14 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/lag"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
 )
 
 // Place names a partition.
-type Place struct {
-	Topic string
-	Num   int32
-}
+type Place = kafka.Partition
 
 // Partition is one partition, assigned once: one that comes back is made anew. It is
 // not safe for concurrent use.
