@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/anabranch/anabranch/internal/kafka/lag"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
@@ -31,7 +32,7 @@ func crowd(tb testing.TB) *prometheus.Registry {
 	for i := range destinations {
 		id := fmt.Sprintf("%s-%06d", strings.Repeat("d", 57), i)
 		destinations[i].ID = id
-		backlogs[i] = partition.Progress{Topic: schemas.DeliverTopic(id), Destination: id, Records: 1_000_000, Oldest: time.Now().Add(-time.Hour)}
+		backlogs[i] = partition.Progress{Topic: schemas.DeliverTopic(id), Destination: id, Total: lag.Total{Records: 1_000_000, Oldest: time.Now().Add(-time.Hour)}}
 	}
 	a.Follow(workspace.NewSnapshot(nil, destinations))
 	for i := range destinations {

@@ -1,4 +1,4 @@
-package decode
+package document
 
 import (
 	"strings"
@@ -13,7 +13,7 @@ func TestSuggestion(t *testing.T) {
 		"writekey": "writeKey", "write_key": "writeKey", "wirteKey": "writeKey", "ENABLED": "enabled", "enable": "enabled",
 		"names": "name", "colour": all, "": "id", "key": all, strings.Repeat("writeKey", 100_000): all,
 	} {
-		if got := suggestion(key, known); got != want {
+		if got := Suggestion(key, known); got != want {
 			t.Errorf("%.20q: %s, want %s", key, got, want)
 		}
 	}
