@@ -84,6 +84,9 @@ func (p *Publisher) attempt(ctx context.Context, next *workspace.Snapshot, byPeo
 	if state.writable != nil {
 		return nil, state.writable
 	}
+	if err = next.Succeeds(state.Snapshot); err != nil {
+		return nil, err
+	}
 	// All destinations, not the new ones alone: a topic that somebody deleted
 	// comes back with the next apply.
 	if err = p.Ensure(ctx, deliverTopics(next)...); err != nil {
