@@ -101,8 +101,8 @@ func (c *compiler) userTrait(own owner, path definition.Path) (*leaf, state.Quer
 func (c *compiler) leaf(own owner, spec *state.Spec, what ...string) (l *leaf, isNew bool) {
 	what = append(what, own.text, spec.String())
 	key := strings.Join(what, "\n")
-	if l, ok := c.leaves[key]; ok {
-		return l, false
+	if known, ok := c.leaves[key]; ok {
+		return known, false
 	}
 	l = &leaf{id: LeafID(hash(what...)), spec: *spec, history: own.history, own: own.key}
 	c.leaves[key] = l
