@@ -48,6 +48,9 @@ func (s *preparation) prepare(ctx context.Context) error {
 	if err := kafka.Await(ctx, s.p.kafka, s.p.brokers.Brokers, s.p.log); err != nil {
 		return err
 	}
+	if err := s.recognise(ctx); err != nil {
+		return err
+	}
 	if err := s.p.topics.Ensure(ctx, s.p.running.Fixed()...); err != nil {
 		return fmt.Errorf("prepare topics: %w", err)
 	}
@@ -60,6 +63,21 @@ func (s *preparation) prepare(ctx context.Context) error {
 		_, err = publisher.Seed(ctx, workspace.Example(s.p.receiverURL()))
 	}
 	return err
+}
+
+// recognise has topics made for the brokers that there are. Somebody who found the
+// address of an embedded broker may take it for a Kafka.
+func (s *preparation) recognise(ctx context.Context) error {
+	embedded, err := s.p.topics.Recognise(ctx)
+	if err != nil {
+		return err
+	}
+	if embedded && s.p.broker == nil {
+		s.p.log.Warn("KAFKA_BROKERS names the embedded broker of another process, which is for trying things out: "+
+			"it is one process with one copy of the data, and a kill of it may double what a stage elsewhere has in a transaction",
+			"brokers", s.p.brokers.Brokers)
+	}
+	return nil
 }
 
 // publisher writes workspaces to the topic.

@@ -26,7 +26,7 @@ func applyCommand(stages pipeline.Stages) Command {
 				if *file == "" {
 					return errors.New("apply: expected -f FILE")
 				}
-				proc, err := program.Open()
+				proc, err := program.OpenBeside()
 				if err != nil {
 					return err
 				}

@@ -7,16 +7,17 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/anabranch/anabranch/internal/document"
 	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
 	"github.com/anabranch/anabranch/schemas"
 )
 
 // Decoder reads one document. Its zero value reads a file that refers to no secrets.
 type Decoder struct {
-	Record  bool       // it is a record of the topic
-	Lookup  References // of a file
-	Found   Problems   // what is wrong
-	Unknown bool       // a record has members that this release does not know
+	Record  bool              // it is a record of the topic
+	Lookup  References        // of a file
+	Found   document.Problems // what is wrong
+	Unknown bool              // a record has members that this release does not know
 
 	claims map[string]claims
 }
@@ -79,7 +80,7 @@ func (v value) mapping(s *kind.Shape, to reflect.Value) {
 		v.list(s, to)
 		return
 	}
-	entries, _ := v.entries(s.Want, memberPath)
+	entries, _ := v.entries(s.Want, document.MemberPath)
 	first, second := s.Elem.Fields[0], s.Elem.Fields[1]
 	for _, e := range entries {
 		pair := reflect.New(s.Elem.Type).Elem()
@@ -95,7 +96,7 @@ func (v value) mapping(s *kind.Shape, to reflect.Value) {
 
 // named decodes a mapping whose keys are names that people gave.
 func (v value) named(s *kind.Shape, to reflect.Value) {
-	entries, ok := v.entries(s.Want, namePath)
+	entries, ok := v.entries(s.Want, document.NamePath)
 	if ok && (len(entries) > 0 || s.EmptyIsThere) {
 		to.Set(reflect.MakeMapWithSize(to.Type(), len(entries)))
 	}

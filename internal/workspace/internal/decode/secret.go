@@ -7,6 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/anabranch/anabranch/internal/document"
 	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -36,11 +37,11 @@ func (v value) reveal(s *kind.Shape) (string, bool) {
 	if s.Form == kind.Number && v.Record {
 		return v.node.Value, v.ofKind("text", s.Want)
 	}
-	if s.Form != kind.Secret || v.Record || kindOf(v.node) != "a mapping" {
+	if s.Form != kind.Secret || v.Record || document.KindOf(v.node) != "a mapping" {
 		v.hidden = v.hidden || s.Form == kind.Secret
 		return v.text(s.Want)
 	}
-	entries, _ := v.entries(s.Want, memberPath)
+	entries, _ := v.entries(s.Want, document.MemberPath)
 	if len(entries) != 1 {
 		v.expected(s.Want)
 		return "", false

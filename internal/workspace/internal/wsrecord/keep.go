@@ -3,13 +3,14 @@ package wsrecord
 import (
 	"bytes"
 
+	"github.com/anabranch/anabranch/internal/document"
 	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
 )
 
 // keep returns a record with the members that an earlier one of the same key has
 // and this release does not know. A later release wrote them, and goes by them.
 func keep(s *kind.Shape, before any, record []byte) ([]byte, error) {
-	parsed, err := parse(record)
+	parsed, err := document.ParseJSON(record)
 	if err != nil {
 		return nil, err
 	}

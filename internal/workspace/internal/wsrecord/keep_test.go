@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anabranch/anabranch/internal/document"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wstest"
 )
@@ -89,7 +90,7 @@ func TestUnknownMembersAreKept(t *testing.T) {
 
 func parsedText(t *testing.T, text string) any {
 	t.Helper()
-	parsed, err := parse([]byte(text))
+	parsed, err := document.ParseJSON([]byte(text))
 	if err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/document"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
 	"github.com/anabranch/anabranch/schemas"
@@ -84,7 +85,7 @@ func (t *Table) read(of, id string, text []byte) error {
 	}
 	e := entry{value: value}
 	if unknown {
-		e.unknown, err = parse(text)
+		e.unknown, err = document.ParseJSON(text)
 		dropVersion(e.unknown)
 	}
 	t.entries[of][id] = e
