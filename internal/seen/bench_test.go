@@ -54,7 +54,7 @@ func BenchmarkSeen(b *testing.B) {
 			began := time.Now()
 			i := 0
 			for b.Loop() {
-				if _, err := batch.bucketed(Buckets).Seen(Fingerprint{random.Uint64(), random.Uint64()}, time.Time{}); err != nil {
+				if _, err := batch.bucketed(Buckets).Seen(Fingerprint{random.Uint64(), random.Uint64()}, next, time.Time{}); err != nil {
 					b.Fatal(err)
 				}
 				if next++; i%size == size-1 {
