@@ -35,8 +35,8 @@ func Parts() []Part {
 	condition := Part{Name: "condition", Meaning: "exactly one of " + strings.Join(formKeys(), ", ")}
 	for _, f := range conditionForms(1) {
 		for i, row := range rowsOf(f.members) {
-			if i == 0 {
-				row.Meaning = f.desc + ": " + row.Meaning
+			if i == 0 { // which decides that it is this form
+				row.Initial, row.Meaning = "", f.desc+": "+row.Meaning
 			}
 			condition.Rows = append(condition.Rows, row)
 		}
@@ -54,6 +54,9 @@ func rowsOf[T any](table []member[T]) []Row {
 	rows := make([]Row, len(table))
 	for i, m := range table {
 		rows[i] = Row{Key: m.key, Type: m.what.name, Initial: m.initial, Meaning: m.desc}
+		if _, isWord := m.what.schema["enum"]; isWord {
+			rows[i].Meaning += " (" + m.what.want + ")"
+		}
 	}
 	return rows
 }
