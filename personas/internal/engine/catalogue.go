@@ -85,7 +85,7 @@ func (c *Catalogue) Leaf(id LeafID) (Leaf, bool) {
 	if l == nil {
 		return Leaf{}, false
 	}
-	return Leaf{ID: id, History: l.history, Retention: millis(l.spec.Keep)}, true
+	return Leaf{ID: id, History: l.history, Key: l.own, Retention: millis(l.spec.Keep)}, true
 }
 
 func (c *Catalogue) find(id LeafID) *leaf {
