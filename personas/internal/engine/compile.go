@@ -29,7 +29,6 @@ type computation struct {
 	anonymous bool
 	every     int64 // milliseconds between two changes, at least
 	deleted   bool  // an audience whose members are told that they have left
-	place     int   // in Catalogue.told; -1: nothing is told of it, others refer to it
 
 	node  *node       // of an audience
 	leaf  *leaf       // of a trait
@@ -122,7 +121,7 @@ func (c *compiler) audience(a *Audience) (*computation, error) {
 	c.made[a.ID] = nil
 	d := &computation{
 		class: ClassAudience, key: a.ID, version: a.Version, anonymous: a.Anonymous,
-		every: a.AtMostEvery.Milliseconds(), place: -1,
+		every: a.AtMostEvery.Milliseconds(),
 	}
 	var err error
 	if d.node, err = c.node(d, a, &a.When); err != nil {
@@ -220,7 +219,7 @@ func (c *compiler) trait(t *Trait) *computation {
 	}
 	d := &computation{
 		class: ClassComputedTrait, key: t.ID, version: t.Version, anonymous: t.Anonymous,
-		every: t.AtMostEvery.Milliseconds(), place: -1,
+		every: t.AtMostEvery.Milliseconds(),
 	}
 	spec := state.SpecOf(t.Take, t.Event.Window, most)
 	d.leaf = c.eventLeaf(ownerOf(ClassComputedTrait, &t.Common), &t.Event, t.Of, &spec)

@@ -101,8 +101,8 @@ func (c *compiler) userTrait(own owner, path definition.Path) (*leaf, state.Quer
 func (c *compiler) leaf(own owner, spec *state.Spec, what ...string) (l *leaf, isNew bool) {
 	what = append(what, own.text, spec.String())
 	key := strings.Join(what, "\n")
-	if l, ok := c.leaves[key]; ok {
-		return l, false
+	if known, ok := c.leaves[key]; ok {
+		return known, false
 	}
 	l = &leaf{id: LeafID(hash(what...)), spec: *spec, history: own.history, own: own.key}
 	c.leaves[key] = l
@@ -160,6 +160,7 @@ func operationText(o *definition.Operation) string {
 		return text + o.At.UTC().Format(schemas.TimeLayout)
 	case definition.WithinLast, definition.BeforeLast, definition.WithinNext, definition.AfterNext:
 		return text + o.For.String()
+	default:
 	}
 	values := make([]string, len(o.Values))
 	for i, v := range o.Values {
