@@ -57,14 +57,20 @@ func TestMoreDestinationsThanWereTried(t *testing.T) {
 	}
 }
 
-func TestApplyShowsTheDifferenceAndPutsItInForce(t *testing.T) {
-	t.Parallel()
+// running starts `anabranch run` and returns the environment in which a command finds it.
+func running(t *testing.T) map[string]string {
+	t.Helper()
 	env := environment(t)
 	r := start(t, env)
 	if env["KAFKA_BROKERS"] == "" {
 		env = with(env, "BROKER_ADDR", find(t, r.screen.String(), `embedded broker\s+([^,]+),`))
 	}
-	file := filepath.Join(t.TempDir(), "workspace.yaml")
+	return env
+}
+
+func TestApplyShowsTheDifferenceAndPutsItInForce(t *testing.T) {
+	t.Parallel()
+	env, file := running(t), filepath.Join(t.TempDir(), "workspace.yaml")
 	writeFile(t, file, books("https://hooks.example.com/?token=canary"))
 
 	expect := func(dryRun bool, want ...string) {
@@ -92,4 +98,22 @@ func TestApplyShowsTheDifferenceAndPutsItInForce(t *testing.T) {
 	expect(false, append(difference, "applied")...)
 	expect(false, "in force already")
 	expect(true, "in force already")
+}
+
+// TestApplyRefusesTheIDOfADeletedAudience, and so does a dry run.
+func TestApplyRefusesTheIDOfADeletedAudience(t *testing.T) {
+	t.Parallel()
+	env, file := running(t), filepath.Join(t.TempDir(), "workspace.yaml")
+	for _, audiences := range []string{"[{id: buyers, when: {did: Bought}}]", "[]"} {
+		writeFile(t, file, "sources: []\ndestinations: []\naudiences: "+audiences+"\n")
+		if out, err := applied(t, env, file, false); err != nil || !strings.Contains(out, "audience buyers\n") {
+			t.Fatalf("%s: %v, printed %s", audiences, err, out)
+		}
+	}
+	writeFile(t, file, "sources: []\ndestinations: []\naudiences: [{id: buyers, when: {did: Bought}}]\n")
+	for _, dryRun := range []bool{true, false} {
+		if out, err := applied(t, env, file, dryRun); !errors.Is(err, workspace.ErrUsedID) || !strings.Contains(err.Error(), "audience buyers: an id can't be used again") {
+			t.Errorf("dry run %v: %v, printed %s", dryRun, err, out)
+		}
+	}
 }
