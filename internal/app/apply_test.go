@@ -57,8 +57,8 @@ func TestMoreDestinationsThanWereTried(t *testing.T) {
 	}
 }
 
-// running starts `anabranch run` and returns the environment in which a command finds it.
-func running(t *testing.T) map[string]string {
+// reachable starts `anabranch run` and returns the environment in which a command finds it.
+func reachable(t *testing.T) map[string]string {
 	t.Helper()
 	env := environment(t)
 	r := start(t, env)
@@ -70,7 +70,7 @@ func running(t *testing.T) map[string]string {
 
 func TestApplyShowsTheDifferenceAndPutsItInForce(t *testing.T) {
 	t.Parallel()
-	env, file := running(t), filepath.Join(t.TempDir(), "workspace.yaml")
+	env, file := reachable(t), filepath.Join(t.TempDir(), "workspace.yaml")
 	writeFile(t, file, books("https://hooks.example.com/?token=canary"))
 
 	expect := func(dryRun bool, want ...string) {
@@ -103,7 +103,7 @@ func TestApplyShowsTheDifferenceAndPutsItInForce(t *testing.T) {
 // TestApplyRefusesTheIDOfADeletedAudience, and so does a dry run.
 func TestApplyRefusesTheIDOfADeletedAudience(t *testing.T) {
 	t.Parallel()
-	env, file := running(t), filepath.Join(t.TempDir(), "workspace.yaml")
+	env, file := reachable(t), filepath.Join(t.TempDir(), "workspace.yaml")
 	for _, audiences := range []string{"[{id: buyers, when: {did: Bought}}]", "[]"} {
 		writeFile(t, file, "sources: []\ndestinations: []\naudiences: "+audiences+"\n")
 		if out, err := applied(t, env, file, false); err != nil || !strings.Contains(out, "audience buyers\n") {
