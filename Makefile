@@ -64,6 +64,10 @@ deploy-check: ## Check alert rules, dashboards and Kubernetes manifests (needs p
 	go test ./deploy
 	scripts/deploy/check.sh
 
+.PHONY: schema-check
+schema-check: ## Have Ajv take the JSON Schemas in its strict mode (needs Node, npm)
+	scripts/schemas/strict.sh
+
 # COMPOSE passes options on: make compose-test COMPOSE="-steps steady,kill-sink"
 .PHONY: compose-test
 compose-test: ## docker compose on an engine of its own: scale, stop and kill it, and count (3 min; root, Debian)

@@ -24,7 +24,7 @@ func applied(t *testing.T, env map[string]string, file string, dryRun bool) (str
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	err = command.Apply(t.Context(), settings.Process{Config: cfg, Log: slog.New(slog.DiscardHandler), Out: &out, Environment: env}, file, dryRun)
+	err = command.Apply(t.Context(), settings.Process{Config: cfg, Log: slog.New(slog.DiscardHandler), Out: &out, Environment: env}, file, command.Applying{DryRun: dryRun})
 	return out.String(), err
 }
 
@@ -57,20 +57,22 @@ func TestMoreDestinationsThanWereTried(t *testing.T) {
 	}
 }
 
-// reachable starts `anabranch run` and returns the environment in which a command finds it.
-func reachable(t *testing.T) map[string]string {
+// reachable starts `anabranch run` and returns it with the environment in which a command
+// finds it.
+func reachable(t *testing.T) (*running, map[string]string) {
 	t.Helper()
 	env := environment(t)
 	r := start(t, env)
 	if env["KAFKA_BROKERS"] == "" {
 		env = with(env, "BROKER_ADDR", find(t, r.screen.String(), `embedded broker\s+([^,]+),`))
 	}
-	return env
+	return r, env
 }
 
 func TestApplyShowsTheDifferenceAndPutsItInForce(t *testing.T) {
 	t.Parallel()
-	env, file := reachable(t), filepath.Join(t.TempDir(), "workspace.yaml")
+	r, env := reachable(t)
+	file := filepath.Join(t.TempDir(), "workspace.yaml")
 	writeFile(t, file, books("https://hooks.example.com/?token=canary"))
 
 	expect := func(dryRun bool, want ...string) {
@@ -103,7 +105,8 @@ func TestApplyShowsTheDifferenceAndPutsItInForce(t *testing.T) {
 // TestApplyRefusesTheIDOfADeletedAudience, and so does a dry run.
 func TestApplyRefusesTheIDOfADeletedAudience(t *testing.T) {
 	t.Parallel()
-	env, file := reachable(t), filepath.Join(t.TempDir(), "workspace.yaml")
+	_, env := reachable(t)
+	file := filepath.Join(t.TempDir(), "workspace.yaml")
 	for _, audiences := range []string{"[{id: buyers, when: {did: Bought}}]", "[]"} {
 		writeFile(t, file, "sources: []\ndestinations: []\naudiences: "+audiences+"\n")
 		if out, err := applied(t, env, file, false); err != nil || !strings.Contains(out, "audience buyers\n") {

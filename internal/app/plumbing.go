@@ -160,6 +160,8 @@ func (p *plumbing) follower() *wstopic.Follower {
 	if slices.ContainsFunc(p.running, func(s *pipeline.Stage) bool { return s.Users }) {
 		set.Regulations = p.register
 	}
+	set.Secrets = slices.ContainsFunc(p.running, func(s *pipeline.Stage) bool { return s.Secrets })
+	set.Keys = p.cfg.Keys()
 	return wstopic.NewFollower(set)
 }
 

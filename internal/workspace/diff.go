@@ -33,19 +33,29 @@ const SettingsID = "settings"
 // Op is what happened to it.
 type Op byte
 
-// The three things that can happen, as they are printed.
+// The things that can happen, as they are printed.
 const (
 	Added   Op = '+'
 	Changed Op = '~'
 	Removed Op = '-'
+	// Resealed and Unsealed: nothing differs but that its secrets are encrypted, with the
+	// current key now, and that they are no longer.
+	Resealed Op = '='
+	Unsealed Op = '!'
 )
 
 // String returns a line such as "~ destination crm: endpoints, sharedSecret
 // changed" or "- source website".
 func (c Change) String() string {
 	line := fmt.Sprintf("%c %s %s", c.Op, c.Kind, c.ID)
-	if c.Op == Changed {
+	switch c.Op {
+	case Changed:
 		line += ": " + strings.Join(c.Fields, ", ") + " changed"
+	case Resealed:
+		line += ": secrets encrypted with the current key"
+	case Unsealed:
+		line += ": secrets written in the clear"
+	case Added, Removed:
 	}
 	return line
 }

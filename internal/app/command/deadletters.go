@@ -23,7 +23,7 @@ func deadLettersCommand() Command {
 		Below: []Command{
 			{
 				Name: "list", Args: "[--json] [--destination D] [--reason R] [--since T]",
-				Help:  "Shows what could not be delivered, and how much by destination and reason.",
+				Help:  "Shows what could not be delivered, the oldest first, and how much by destination and reason.",
 				Flags: listDeadLetters, Role: listing.Role(),
 			},
 			{
@@ -114,7 +114,7 @@ func redriveDeadLetters(set *flag.FlagSet) Run {
 // What do does with them has bounds of its own: to read a long topic takes longer
 // than to find out that nobody is there.
 func withDeadLetters(ctx context.Context, program settings.Program, do func(*deadletters.Log) error) error {
-	proc, err := program.Open()
+	proc, err := program.OpenBeside()
 	if err != nil {
 		return err
 	}

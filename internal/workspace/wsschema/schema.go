@@ -142,20 +142,27 @@ func text(s *kind.Shape) schema {
 	if s.Rule.Words != nil {
 		return schema{"enum": s.Rule.Words}
 	}
-	types := []string{"string", "number", "boolean"}
-	of := key(s)
 	switch {
 	case s.Form == kind.Secret:
-		of["type"] = append(types, "object")
-		of["minProperties"], of["maxProperties"], of["additionalProperties"] = 1, 1, false
-		of["properties"] = schema{
-			"env":  schema{"type": types, "minLength": 1, "description": "name of the environment variable that holds it"},
-			"file": schema{"type": types, "minLength": 1, "description": "path of the file that holds it, relative to this one"},
-		}
+		return schema{"anyOf": append(scalars(key(s)), schema{
+			"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": false,
+			"properties": schema{
+				"env":  schema{"anyOf": scalars(schema{"minLength": 1}), "description": "name of the environment variable that holds it"},
+				"file": schema{"anyOf": scalars(schema{"minLength": 1}), "description": "path of the file that holds it, relative to this one"},
+			},
+		})}
 	case s.Rule.Check != nil && s.Rule.Check("1") != "":
+		of := key(s)
 		of["type"] = "string"
+		return of
 	default:
-		of["type"] = types
+		return schema{"anyOf": scalars(key(s))}
 	}
-	return of
+}
+
+// scalars are a string and what may be written in its place. Ajv's strict mode takes no
+// list of types.
+func scalars(text schema) []schema {
+	text["type"] = "string"
+	return []schema{text, {"type": "number"}, {"type": "boolean"}}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wsrecord"
+	"github.com/anabranch/anabranch/internal/workspace/wsseal"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -32,6 +33,10 @@ type FollowerSettings struct {
 	Registerer prometheus.Registerer
 	Kafka      []kgo.Opt       // what every client of the process shares
 	Live       *workspace.Live // where snapshots are put in force
+	// Secrets says that this process has to know the secrets of destinations, and Keys
+	// open them. Without it they stay as the topic has them.
+	Secrets bool
+	Keys    *wsseal.Ring
 	// Regulations takes in what the topic says about single users: what it held at
 	// the start before the follower is ready, and then each record as soon as it was
 	// read. Nil: this process has no use for it.
@@ -177,7 +182,7 @@ func (f *Follower) enforce(t *tail) {
 		return
 	}
 	t.stale = false
-	snapshot := t.Snapshot()
+	snapshot := f.open(t.Snapshot())
 	f.set.Live.Store(snapshot)
 	f.metrics.sources.Set(float64(len(snapshot.Sources())))
 	f.metrics.destinations.Set(float64(len(snapshot.Destinations())))

@@ -22,7 +22,7 @@ func TestALaterReleaseWritesToTheWorkspace(t *testing.T) {
 	apply(t, p, wstest.Of("a"))
 	f, live, out := following(t, c.Options())
 	ready(t, f)
-	write(t, c, record("destination/a", `{"version":2,"type":"webhooks","endpoints":[{"url":"http://later"}]}`))
+	write(t, c, record("destination/a", `{"version":3,"type":"webhooks","endpoints":[{"url":"http://later"}]}`))
 	for i := range 10 {
 		write(t, c, record(fmt.Sprintf("segment/a%d", i), `{}`))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/document"
 	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // Decoder reads one document. Its zero value reads a file that refers to no secrets.
@@ -140,6 +141,10 @@ func objectionOf(s *kind.Shape, text string) string {
 }
 
 func (v value) scalar(s *kind.Shape, to reflect.Value, strict bool) bool {
+	if form, ok := v.sealed(s); ok {
+		to.SetString(string(schemas.SealedSecret(form)))
+		return true
+	}
 	text, ok := v.reveal(s)
 	if !ok {
 		return false

@@ -12,7 +12,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/internal/workspace/internal/decode"
 	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // Encode returns the records that make changes towards next, one for each. What the
@@ -76,10 +78,16 @@ func (t *Table) next(of, id string, entry reflect.Value) ([]byte, error) {
 func Write(s *kind.Shape, v reflect.Value) ([]byte, error) {
 	var w writer
 	err := w.value(s, v)
+	if w.sealed && err == nil {
+		return fmt.Appendf(nil, `{"version":%d,%s`, sealedVersion, w.Bytes()[1:]), nil
+	}
 	return w.Bytes(), err
 }
 
-type writer struct{ bytes.Buffer }
+type writer struct {
+	bytes.Buffer
+	sealed bool // it holds a secret that is
+}
 
 func (w *writer) value(s *kind.Shape, v reflect.Value) error {
 	v = reflect.Indirect(v)
@@ -103,6 +111,12 @@ func (w *writer) value(s *kind.Shape, v reflect.Value) error {
 		w.WriteString(strconv.FormatInt(v.Int(), 10))
 		return nil
 	case kind.Text, kind.Duration, kind.Secret:
+	}
+	if secret, ok := reflect.TypeAssert[schemas.Secret](v); ok {
+		if form, sealed := secret.Sealed(); sealed {
+			w.sealed = true
+			return writeJSON(&w.Buffer, map[string]string{decode.Sealed: form})
+		}
 	}
 	text, err := s.Get(v)
 	if err != nil {

@@ -23,6 +23,9 @@ func keep(s *kind.Shape, before any, record []byte) ([]byte, error) {
 // tells them apart, not by their place; what does not stay takes along what was
 // known of it.
 func merged(s *kind.Shape, before, next any) any {
+	if s.Form == kind.Secret {
+		return next // a sealed one is an object, whose members belong together
+	}
 	switch was := before.(type) {
 	case map[string]any:
 		if is, ok := next.(map[string]any); ok {

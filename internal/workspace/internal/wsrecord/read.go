@@ -18,7 +18,7 @@ import (
 func Read(s *kind.Shape, text []byte, to any) (unknown bool, err error) {
 	parsed, err := document.ParseJSON(text)
 	if err == nil {
-		err = schemas.CheckVersion(text)
+		err = schemas.CheckVersionOf(text, sealedVersion)
 	}
 	if err != nil {
 		return false, err
@@ -26,6 +26,7 @@ func Read(s *kind.Shape, text []byte, to any) (unknown bool, err error) {
 	if s.Form == kind.Tree {
 		return false, kind.Owner(reflect.ValueOf(to).Elem()).ReadRecord(text)
 	}
+	dropVersion(parsed)
 	d := decode.Decoder{Record: true}
 	d.Decode(s, document.Tree(parsed), to)
 	if len(d.Found) > 0 {
@@ -43,6 +44,13 @@ func problemError(p *document.Problem) error {
 		return errors.New("expected " + p.Want)
 	}
 	return fmt.Errorf("%s: expected %s", upper.FindString(p.Path), p.Want)
+}
+
+// dropVersion takes out what is said of the record anew each time that it is written.
+func dropVersion(parsed any) {
+	if members, ok := parsed.(map[string]any); ok {
+		delete(members, "version")
+	}
 }
 
 // readInto is Read into a new value of the shape's type.

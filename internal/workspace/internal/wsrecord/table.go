@@ -89,6 +89,7 @@ func (t *Table) read(of, id string, text []byte) error {
 	e := entry{value: value}
 	if unknown {
 		e.unknown, err = document.ParseJSON(text)
+		dropVersion(e.unknown)
 	}
 	t.entries[of][id] = e
 	return err

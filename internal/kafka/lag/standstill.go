@@ -1,19 +1,22 @@
-package groups
+package lag
 
 import (
-	"cmp"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/groups"
 )
 
-// StandsAfter is how long a partition may stand still, with records before it and
+// standsAfter is how long a partition may stand still, with records before it and
 // brokers that answer, before that counts as a fault. It is far beyond all that a
 // partition may have to wait for: the transaction of a killed router is over after
 // ROUTER_TRANSACTION_TIMEOUT (ten seconds), a rebalance after fifteen.
-const StandsAfter = time.Minute
+const standsAfter = time.Minute
 
 // Standstills tells of partitions that stand still although there are records before
 // them. A look is what one has seen of them, and of the brokers, at a moment.
@@ -23,14 +26,14 @@ const StandsAfter = time.Minute
 // ready. It may be used by many goroutines.
 type Standstills struct {
 	mu    sync.Mutex
-	parts map[place]*standstill
+	parts map[kafka.Partition]*standstill
 }
 
 // Position is how far a partition was read.
 type Position struct {
-	Topic string
-	Num   int32
-	Next  int64 // the offset to be read next
+	kafka.Partition
+
+	Next int64 // the offset to be read next
 	// Held is true of one that is not read on purpose: it stands without a fault.
 	Held bool
 }
@@ -52,6 +55,14 @@ func (s *standstill) at(next int64, now time.Time) {
 	}
 }
 
+func (s *standstill) end(stable, high int64, now time.Time) {
+	if s.next >= s.high {
+		s.since = now // there was nothing before it until now
+	}
+	s.stable, s.high = stable, high
+	s.at(s.next, now)
+}
+
 func (s *standstill) lasts(now time.Time) time.Duration {
 	if s.next >= s.high {
 		return 0
@@ -65,10 +76,9 @@ func (s *Standstills) Look(positions []Position) {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ours := make(map[place]*standstill, len(positions))
+	ours := make(map[kafka.Partition]*standstill, len(positions))
 	for _, p := range positions {
-		key := place{p.Topic, p.Num}
-		still := s.parts[key]
+		still := s.parts[p.Partition]
 		if still == nil {
 			still = &standstill{next: p.Next, since: now}
 		}
@@ -76,37 +86,27 @@ func (s *Standstills) Look(positions []Position) {
 		if p.Held {
 			still.since = now
 		}
-		ours[key] = still
+		ours[p.Partition] = still
 	}
 	s.parts = ours
 }
 
-// Ends notes where partitions end: for readers of what is committed, and for all
-// others.
-func (s *Standstills) Ends(topic string, lags map[int32]Lag, highs map[int32]int64) {
+// Seen notes what a look at the brokers has found, and says in the log which partitions
+// stand still: where they end for readers of what is committed, as the lags say, and for
+// all others. An error says that the look failed. How long a partition stands counts
+// from when the brokers answer again.
+func (s *Standstills) Seen(lags map[string]map[int32]groups.Lag, highs map[string]map[int32]int64, err error, log *slog.Logger) {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for num, high := range highs {
-		if still := s.parts[place{topic, num}]; still != nil {
-			if still.next >= still.high {
-				still.since = now // there was nothing before it until now
-			}
-			still.stable, still.high = lags[num].End, high
-			still.at(still.next, now)
+	for at, still := range s.parts {
+		if err != nil {
+			still.since = now
+		} else if high, known := highs[at.Topic][at.Num]; known {
+			still.end(lags[at.Topic][at.Num].End, high, now)
 		}
 	}
-}
-
-// Unseen notes that a look at the brokers has failed: how long a partition stands
-// counts from when they answer again.
-func (s *Standstills) Unseen() {
-	now := time.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, still := range s.parts {
-		still.since = now
-	}
+	s.tell(now, log)
 }
 
 // Longest is the longest time for which a partition has stood still.
@@ -127,12 +127,12 @@ func (s *Standstills) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var err error
-	longest := StandsAfter
+	longest := standsAfter
 	for at, still := range s.parts {
 		if lasts := still.lasts(now); lasts >= longest {
 			longest = lasts
-			err = fmt.Errorf("%s[%d] has stood at offset %d for %s, though the log goes on up to %d: %s",
-				at.topic, at.partition, still.next, lasts.Round(time.Second), still.high, still.cause())
+			err = fmt.Errorf("%s has stood at offset %d for %s, though the log goes on up to %d: %s",
+				at, still.next, lasts.Round(time.Second), still.high, still.cause())
 		}
 	}
 	return err
@@ -146,34 +146,20 @@ func (s *standstill) cause() string {
 	return "the records are readable, but are not being read"
 }
 
-// Tell logs partitions that have begun to stand still for too long, and those that
+// tell logs partitions that have begun to stand still for too long, and those that
 // move again, once each.
-func (s *Standstills) Tell(log *slog.Logger) {
-	now := time.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, at := range s.sorted() {
+func (s *Standstills) tell(now time.Time, log *slog.Logger) {
+	for _, at := range slices.SortedFunc(maps.Keys(s.parts), kafka.Partition.Compare) {
 		still := s.parts[at]
 		lasts := still.lasts(now)
 		switch {
 		case still.moved:
 			still.told, still.moved = false, false
-			log.Info("partition makes progress again", "topic", at.topic, "partition", at.partition, "offset", still.next)
-		case !still.told && lasts >= StandsAfter:
+			log.Info("partition makes progress again", "topic", at.Topic, "partition", at.Num, "offset", still.next)
+		case !still.told && lasts >= standsAfter:
 			still.told = true
-			log.Warn("partition stands still", "topic", at.topic, "partition", at.partition, "offset", still.next,
+			log.Warn("partition stands still", "topic", at.Topic, "partition", at.Num, "offset", still.next,
 				"stable", still.stable, "end", still.high, "for", lasts.Round(time.Second), "cause", still.cause())
 		}
 	}
-}
-
-func (s *Standstills) sorted() []place {
-	all := make([]place, 0, len(s.parts))
-	for at := range s.parts {
-		all = append(all, at)
-	}
-	slices.SortFunc(all, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.topic, b.topic), cmp.Compare(a.partition, b.partition))
-	})
-	return all
 }

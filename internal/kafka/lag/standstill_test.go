@@ -1,11 +1,14 @@
-package groups
+package lag
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/groups"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
 	"github.com/anabranch/anabranch/test/virtual"
@@ -22,9 +25,9 @@ const watchEvery = 10 * time.Second
 func (w *watcher) watch(d time.Duration, next, stable, high int64, held bool) {
 	for range d / watchEvery {
 		virtual.Sleep(watchEvery)
-		w.Look([]Position{{Topic: schemas.TopicRawEvents, Num: 3, Next: next, Held: held}})
-		w.Ends(schemas.TopicRawEvents, map[int32]Lag{3: {End: stable}, 4: {End: 9}}, map[int32]int64{3: high, 4: 9})
-		w.Tell(w.logs.Logger())
+		w.Look([]Position{{Partition: kafka.Partition{Topic: schemas.TopicRawEvents, Num: 3}, Next: next, Held: held}})
+		w.Seen(map[string]map[int32]groups.Lag{schemas.TopicRawEvents: {3: {End: stable}, 4: {End: 9}}},
+			map[string]map[int32]int64{schemas.TopicRawEvents: {3: high, 4: 9}}, nil, w.logs.Logger())
 	}
 }
 
@@ -95,12 +98,12 @@ func TestSilentBrokersAreNoStandstill(t *testing.T) {
 		var w watcher
 		w.watch(time.Minute, 10, 20, 20, false)
 		virtual.Sleep(10 * time.Minute)
-		w.Unseen()
+		w.Seen(nil, nil, errors.New("no broker answers"), w.logs.Logger())
 		w.watch(watchEvery, 10, 20, 20, false)
 		w.expect(t, watchEvery)
 		w.watch(time.Minute, 10, 20, 20, false)
 		w.expect(t, 70*time.Second, "has stood")
-		w.Unseen()
+		w.Seen(nil, nil, errors.New("no broker answers"), w.logs.Logger())
 		w.watch(watchEvery, 10, 20, 20, false)
 		if w.logs.Count("makes progress again") != 0 {
 			t.Errorf("a look that failed is taken for progress:\n%s", &w.logs)
