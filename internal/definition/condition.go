@@ -21,33 +21,33 @@ type form struct {
 func conditionForms(depth int) []form {
 	list := refsNotation("condition", "a list of conditions")
 	return []form{
-		{"all", "holds if each of them does", []member[Cond]{
-			{"all", list, required, "conditions, each of which has to hold", func(p place, to *Cond) { to.All = p.conds(depth) }},
+		{"all", "holds if each of several does", []member[Cond]{
+			{"all", list, required, "conditions", func(p place, to *Cond) { to.All = p.conds(depth) }},
 		}, nil},
-		{"any", "holds if one of them does", []member[Cond]{
-			{"any", list, required, "conditions, one of which has to hold", func(p place, to *Cond) { to.Any = p.conds(depth) }},
+		{"any", "holds if one of several does", []member[Cond]{
+			{"any", list, required, "conditions", func(p place, to *Cond) { to.Any = p.conds(depth) }},
 		}, nil},
-		{"not", "holds if the other does not", []member[Cond]{
-			{"not", refNotation("condition", wantOneCondition()), required, "a condition that must not hold", func(p place, to *Cond) {
+		{"not", "holds if another does not", []member[Cond]{
+			{"not", refNotation("condition", wantOneCondition()), required, "a condition", func(p place, to *Cond) {
 				child := p.cond(depth + 1)
 				to.Not = &child
 			}},
 		}, nil},
 		didForm(),
 		{"trait", "compares a trait of identify calls", []member[Cond]{
-			{"trait", pathNotation(), required, "the trait, as identify calls have set it last", func(p place, to *Cond) { leaf(to).Trait = parsed(p, wantPath, ParsePath) }},
+			{"trait", pathNotation(), required, "its path, in what they have set last", func(p place, to *Cond) { leaf(to).Trait = parsed(p, wantPath, ParsePath) }},
 			isMember(anyValue),
 		}, nil},
 		{"computed", "compares a computed trait", []member[Cond]{
-			{"computed", idNotation(), required, "the id of a computed trait", func(p place, to *Cond) { leaf(to).Computed = p.id() }},
+			{"computed", idNotation(), required, "its id", func(p place, to *Cond) { leaf(to).Computed = p.id() }},
 			isMember(anyValue),
 		}, nil},
 		{"profile", "compares the time at which a user was seen", []member[Cond]{
-			{"profile", wordNotation(FirstSeen, LastSeen), required, "first_seen or last_seen: the time of the first or last call", func(p place, to *Cond) { leaf(to).Profile = oneOf(p, []ProfileField{FirstSeen, LastSeen}) }},
+			{"profile", wordNotation(FirstSeen, LastSeen), required, "that of the first or the last call", func(p place, to *Cond) { leaf(to).Profile = oneOf(p, []ProfileField{FirstSeen, LastSeen}) }},
 			isMember(seenTime),
 		}, nil},
 		{"audience", "holds for the members of another audience", []member[Cond]{
-			{"audience", idNotation(), required, "the id of the other audience", func(p place, to *Cond) { leaf(to).Audience = p.id() }},
+			{"audience", idNotation(), required, "its id", func(p place, to *Cond) { leaf(to).Audience = p.id() }},
 		}, nil},
 	}
 }

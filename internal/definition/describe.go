@@ -35,8 +35,8 @@ func Parts() []Part {
 	condition := Part{Name: "condition", Meaning: "exactly one of " + strings.Join(formKeys(), ", ")}
 	for _, f := range conditionForms(1) {
 		for i, row := range rowsOf(f.members) {
-			if i == 0 {
-				row.Meaning = f.desc + ": " + row.Meaning
+			if i == 0 { // which decides that it is this form
+				row.Initial, row.Meaning = "", f.desc+": "+row.Meaning
 			}
 			condition.Rows = append(condition.Rows, row)
 		}
@@ -54,6 +54,9 @@ func rowsOf[T any](table []member[T]) []Row {
 	rows := make([]Row, len(table))
 	for i, m := range table {
 		rows[i] = Row{Key: m.key, Type: m.what.name, Initial: m.initial, Meaning: m.desc}
+		if _, isWord := m.what.schema["enum"]; isWord {
+			rows[i].Meaning += " (" + m.what.want + ")"
+		}
 	}
 	return rows
 }
@@ -85,7 +88,7 @@ func SchemaParts() map[string]any {
 		s["description"] = f.desc
 		conditions[i] = s
 	}
-	preds := object{"type": "object", "minProperties": 1, "additionalProperties": anyValue.notation().schema, "propertyNames": object{"minLength": 1, "maxLength": maxPathBytes}}
+	preds := object{"type": "object", "minProperties": 1, "additionalProperties": anyValue.notation().schema, "propertyNames": object{"type": "string", "minLength": 1, "maxLength": maxPathBytes}}
 	parts := object{
 		"condition": object{"description": wantOneCondition(), "anyOf": conditions},
 		"filter":    object{"anyOf": []any{preds, object{"type": "array", "minItems": 1, "items": preds}}},
@@ -118,7 +121,7 @@ func (d *domain) schema() object {
 
 // notation is that of the operand in a domain.
 func (o operand) notation(d *domain) notation {
-	scalar := object{"type": []string{"string", "number", "boolean"}}
+	scalar := object{"anyOf": []any{object{"type": "string"}, object{"type": "number"}, object{"type": "boolean"}}}
 	switch {
 	case d.integer:
 		scalar = object{"type": "integer", "minimum": 0}

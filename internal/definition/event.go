@@ -96,7 +96,7 @@ func eventMembers[T any](event func(*T) *Event) []member[T] {
 		}
 	}
 	return []member[T]{
-		{"did", didNotation(), required, "the event: a string is a track call's, exactly as it is sent", func(p place, to *T) { p.did(event(to)) }},
+		{"did", didNotation(), required, "the event; a string is a track call's, exactly as it is sent", func(p place, to *T) { p.did(event(to)) }},
 		{"where", refNotation("filter", wantPreds), "(none)", "what the event's values have to be; of a list of mappings one has to hold", func(p place, to *T) { event(to).Where = p.where() }},
 		{"within", durationNotation("[1-9]"), "(all time)", "only events of the last so long count", window(Within, func(p place, w *Window) { w.Far = p.duration() })},
 		{"between", betweenNotation(), "(all time)", "only events at most the first and at least the second ago", window(Between, func(p place, w *Window) { w.Far, w.Near = p.between() })},

@@ -42,7 +42,7 @@ func pathNotation() notation {
 }
 
 func wordNotation[T ~string](words ...T) notation {
-	return notation{"one of " + join(words, ", "), join(words, " | "), object{"enum": words}}
+	return notation{"one of " + join(words, ", "), "word", object{"enum": words}}
 }
 
 func wholeNotation(most int) notation {

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Change is the difference that one source or destination makes. It names
+// Change is the difference that one thing makes, such as a source or an audience. It names
 // what differs and shows none of it, so that it can be printed.
 type Change struct {
 	Op     Op
-	Kind   string   // KindSource or KindDestination
-	ID     string   // of the source or destination
+	Kind   string // one of the kinds below
+	ID     string
 	Fields []string // Changed: the keys of the file that differ, in its order
 }
 
@@ -21,9 +21,16 @@ type Change struct {
 const (
 	KindSource      = "source"
 	KindDestination = "destination"
+	KindAudience    = "audience"
+	KindTrait       = "trait"
+	KindPersonas    = "personas"
+	KindIdentity    = "identity"
 )
 
-// Op is what happened to a source or destination.
+// SettingsID is the id of what a workspace has only one of.
+const SettingsID = "settings"
+
+// Op is what happened to it.
 type Op byte
 
 // The things that can happen, as they are printed.
@@ -69,7 +76,7 @@ func Diff(before, after *Snapshot) []Change {
 			case !to.IsValid():
 				change.Op = Removed
 			default:
-				change.Op, change.Fields = Changed, section.Elem.Differences(from, to)
+				change.Op, change.Fields = Changed, section.Entry().Differences(from, to)
 			}
 			if change.Op != Changed || len(change.Fields) > 0 {
 				changes = append(changes, change)
@@ -90,6 +97,22 @@ func (s *Snapshot) Entries(of string) map[string]reflect.Value {
 	case KindDestination:
 		for id, destination := range s.destByID {
 			entries[id] = reflect.ValueOf(*destination)
+		}
+	case KindAudience:
+		for id, audience := range s.audienceByID {
+			entries[id] = reflect.ValueOf(audience)
+		}
+	case KindTrait:
+		for id, trait := range s.traitByID {
+			entries[id] = reflect.ValueOf(trait)
+		}
+	case KindPersonas:
+		if s.personas != nil {
+			entries[SettingsID] = reflect.ValueOf(*s.personas)
+		}
+	case KindIdentity:
+		if s.identity != nil {
+			entries[SettingsID] = reflect.ValueOf(*s.identity)
 		}
 	}
 	return entries

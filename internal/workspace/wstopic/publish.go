@@ -90,6 +90,9 @@ func (p *Publisher) attempt(ctx context.Context, next *workspace.Snapshot, byPeo
 	if state.writable != nil {
 		return nil, state.writable
 	}
+	if err = next.Succeeds(state.Snapshot); err != nil {
+		return nil, err
+	}
 	changes, sealed, err := state.Changes(next, p.Keys, p.Clear)
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ func TestALaterReleaseWritesToTheWorkspace(t *testing.T) {
 	ready(t, f)
 	write(t, c, record("destination/a", `{"version":3,"type":"webhooks","endpoints":[{"url":"http://later"}]}`))
 	for i := range 10 {
-		write(t, c, record(fmt.Sprintf("audience/a%d", i), `{}`))
+		write(t, c, record(fmt.Sprintf("segment/a%d", i), `{}`))
 	}
 	write(t, c, record("destination/b", `{"type":"webhooks","endpoints":[{"url":"http://b"}]}`))
 	inForce(t, live, "a", "b")

@@ -27,6 +27,11 @@ type Decoder struct {
 func (d *Decoder) Decode(s *kind.Shape, root *yaml.Node, to any) {
 	d.claims = make(map[string]claims)
 	value{Decoder: d, node: root}.decode(s, reflect.ValueOf(to).Elem(), true)
+	if checker, ok := to.(kind.Checker); ok && !d.Record {
+		checker.Check(func(path, shown, want string) {
+			d.Found.Add(document.Problem{Line: document.Line(root, path), Path: path, Value: shown, Want: want})
+		})
+	}
 }
 
 // decode reads what stands at a place. strict: an empty text is held to its rule in
@@ -45,6 +50,8 @@ func (v value) decode(s *kind.Shape, to reflect.Value, strict bool) bool {
 		v.mapping(s, to)
 	case kind.Map:
 		v.named(s, to)
+	case kind.Tree:
+		v.Found = append(v.Found, kind.Owner(to).ReadFile(v.node, v.path)...)
 	case kind.Bool:
 		return v.boolean(s, to)
 	default:
@@ -63,7 +70,7 @@ func (v value) list(s *kind.Shape, to reflect.Value) {
 	if !ok {
 		return
 	}
-	if len(items) > 0 {
+	if len(items) > 0 || s.Elem.Form == kind.Tree { // of which none is not the same as no list
 		to.Set(reflect.MakeSlice(to.Type(), len(items), len(items)))
 	}
 	for i, item := range items {
@@ -172,8 +179,8 @@ func (v value) compare(s *kind.Shape, text string) {
 	if v.Record {
 		return
 	}
-	if s.Ref != "" && v.claims[s.Ref+".id"][text] == 0 {
-		v.expected("the id of one of the " + s.Ref)
+	if s.Ref != "" && v.claims[s.Ref+".id"][text] == 0 && text != s.Beside {
+		v.expected(s.WantRef())
 		return
 	}
 	if s.Unique == "" {

@@ -80,7 +80,7 @@ func (v value) complete(f *kind.Field, member *value) bool {
 	switch f.Form {
 	case kind.List, kind.Mapping:
 		member.node.Kind = yaml.SequenceNode
-	case kind.Struct, kind.Map:
+	case kind.Struct, kind.Map, kind.Tree:
 		member.node.Kind = yaml.MappingNode
 	case kind.Bool:
 		member.node.Tag = "!!bool"

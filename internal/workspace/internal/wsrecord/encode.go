@@ -39,6 +39,9 @@ func Applied() *kgo.Record {
 // encode returns the value of one record, nil when the snapshot lacks what it is about.
 func (t *Table) encode(s *workspace.Snapshot, of, id string) ([]byte, error) {
 	entry, ok := s.Entries(of)[id]
+	if t.shapes[of].Form == kind.Tree {
+		return t.next(of, id, entry)
+	}
 	if !ok {
 		return nil, nil
 	}
@@ -47,6 +50,28 @@ func (t *Table) encode(s *workspace.Snapshot, of, id string) ([]byte, error) {
 		return keep(t.shapes[of], before, text)
 	}
 	return text, err
+}
+
+// next returns the record behind the present one: of the next version, or of what is kept
+// of an entry that is deleted.
+func (t *Table) next(of, id string, entry reflect.Value) ([]byte, error) {
+	before, known := t.entries[of][id]
+	switch {
+	case !entry.IsValid() && !known:
+		return nil, nil
+	case !entry.IsValid():
+		own := kind.Owner(reflect.ValueOf(before.value.Interface())) // a copy
+		own.Follow(kind.Owner(before.value))
+		own.Delete()
+		return own.Record()
+	}
+	own := kind.Owner(entry)
+	if known {
+		own.Follow(kind.Owner(before.value))
+	} else {
+		own.Follow(nil)
+	}
+	return own.Record()
 }
 
 // Write returns the record of a value of the shape s.
@@ -67,6 +92,10 @@ type writer struct {
 func (w *writer) value(s *kind.Shape, v reflect.Value) error {
 	v = reflect.Indirect(v)
 	switch s.Form {
+	case kind.Tree:
+		record, err := kind.Owner(v).Record()
+		w.Write(record)
+		return err
 	case kind.Struct:
 		return w.structure(s, v)
 	case kind.List, kind.Mapping:

@@ -23,6 +23,9 @@ func Read(s *kind.Shape, text []byte, to any) (unknown bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if s.Form == kind.Tree {
+		return false, kind.Owner(reflect.ValueOf(to).Elem()).ReadRecord(text)
+	}
 	dropVersion(parsed)
 	d := decode.Decoder{Record: true}
 	d.Decode(s, document.Tree(parsed), to)
@@ -54,6 +57,8 @@ func dropVersion(parsed any) {
 func readInto(s *kind.Shape, id string, text []byte) (v reflect.Value, unknown bool, err error) {
 	to := reflect.New(s.Type)
 	unknown, err = Read(s, text, to.Interface())
-	to.Elem().FieldByName("ID").SetString(id)
+	if own := to.Elem().FieldByName("ID"); own.IsValid() {
+		own.SetString(id)
+	}
 	return to.Elem(), unknown, err
 }

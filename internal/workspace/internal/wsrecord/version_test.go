@@ -59,7 +59,7 @@ func TestNothingIsWrittenOverALaterVersion(t *testing.T) {
 		{"destination/a", `{"type":`, "destination/a (2 of"}, // nobody reads that
 		{"destination/a", present, "destination/b (1 of"},
 		{"destination/b", "", ""},
-		{"audience/a", `{"version":3}`, ""}, // of a kind that is not ours to write
+		{"segment/a", `{"version":3}`, ""}, // of a kind that is not ours to write
 		{"source/a", `{"version":1`, ""},
 	}
 	for i, step := range steps {
@@ -74,8 +74,8 @@ func TestNothingIsWrittenOverALaterVersion(t *testing.T) {
 func TestKindsOfALaterRelease(t *testing.T) {
 	t.Parallel()
 	for key, known := range map[string]bool{
-		"audience/big-spenders": false, "trait/ltv": false, // could be
-		"audience/": true, "Audience/a": true, "audience": true, "destination/A": true, "workspace/other/x": true, "": true, // no kind's
+		"segment/big-spenders": false, "segment/big_spenders": false, // could be
+		"segment/": true, "Segment/a": true, "segment": true, "personas/other": true, "destination/A": true, "workspace/other/x": true, "": true, // no kind's
 	} {
 		if err := apply(NewTable(), key, "{}"); err == nil || errors.Is(err, ErrKind) == known {
 			t.Errorf("%q: %v", key, err)
