@@ -122,3 +122,14 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// since <= t < until, to the millisecond.
+func TestPeriodsHaveEdges(t *testing.T) {
+	t.Parallel()
+	s := state.SpecOf(definition.Count, definition.Window{Kind: definition.Since, Since: time.UnixMilli(10), Until: time.UnixMilli(20)}, 1)
+	for at, want := range map[int64]bool{9: false, 10: true, 19: true, 20: false} {
+		if got, late := s.Takes(at, 1_000); got != want || late {
+			t.Errorf("an event at %d: takes it %v, late %v", at, got, late)
+		}
+	}
+}
