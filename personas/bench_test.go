@@ -1,7 +1,6 @@
 package personas
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -76,7 +75,9 @@ func (b *bench) stage(tb testing.TB, changes ...func(*Config, *Settings)) *runni
 }
 
 // virtually has a stage speak to the brokers of a virtual cluster.
-func (b *bench) virtually(_ *Config, set *Settings) { set.Kafka = slices.Concat(set.Kafka, b.Options()) }
+func (b *bench) virtually(_ *Config, set *Settings) {
+	set.Kafka = slices.Concat(set.Kafka, b.Options())
+}
 
 func start(tb testing.TB, r *running) (stop func()) {
 	tb.Helper()
@@ -186,20 +187,13 @@ func counted(id, event string) engine.Trait {
 	return engine.Trait{Trait: definition.Trait{Common: common(id), Take: definition.Count, Event: trackEvent(event, 0)}, Version: 1}
 }
 
-// idle waits until the stage has processed all there is.
-func (b *bench) idle(tb testing.TB) {
+// begun has a stage be there once: what comes from then on is no history.
+func (b *bench) begun(tb testing.TB, changes ...func(*Config, *Settings)) {
 	tb.Helper()
+	stop := start(tb, b.stage(tb, changes...))
 	testkit.Until(tb, func() bool {
-		commits, err := b.topics.Commits(context.WithoutCancel(tb.Context()), Group, schemas.TopicRawEvents)
-		if err != nil {
-			return false
-		}
-		extents, err := b.topics.Extents(tb.Context(), schemas.TopicRawEvents)
-		for num, extent := range extents[schemas.TopicRawEvents] {
-			if commits[num].Offset < extent.End && extent.End > 0 {
-				return false
-			}
-		}
-		return err == nil
-	}, "all calls to be processed")
+		commits, err := b.topics.Commits(tb.Context(), Group, schemas.TopicPersonasInternal)
+		return err == nil && len(commits) == partitions
+	}, "each clock to have ticked")
+	stop()
 }
