@@ -37,7 +37,7 @@ func New(cfg Config, set Settings) (*Router, error) {
 		Name: "router",
 		Input: runner.Input{
 			Log: set.Logger, Kafka: set.Kafka, Topics: set.Topics,
-			Source: schemas.TopicRawEvents, Group: Group, Copy: Bookmark,
+			Sources: []string{schemas.TopicRawEvents}, Group: Group, Copy: Bookmark,
 		},
 		Session: runner.Session{
 			TransactionalID: set.TransactionalID, TransactionTimeout: cfg.TransactionTimeout,

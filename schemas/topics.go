@@ -11,7 +11,13 @@ const (
 	TopicRawEvents   = "raw-events"            // every accepted event; key: userId, else anonymousId, of those that BlockedIDs leaves; else messageId
 	TopicDeadLetters = "dead-letters"          // what could not be delivered, with its reason
 	TopicRedriven    = "dead-letters-redriven" // which dead letters were sent again, and when; key: <partition>-<offset>
-	TopicWorkspace   = "workspace"             // sources, destinations, deletion requests, suppressed users; key: <kind>/<id>
+	TopicWorkspace   = "workspace"             // sources and destinations; key: <kind>/<id>
+	TopicRegulations = "regulations"           // deletion requests and suppressed users; key: <kind>/<id>
+
+	// Of the stage personas, with as many partitions as raw-events. What concerns one user
+	// is on the partition of that user's events.
+	TopicPersonasInternal  = "personas-internal"  // ticks of the clock, and what owners of users tell each other
+	TopicPersonasChangelog = "personas-changelog" // the state of each user, and how far each partition is; key: user id
 )
 
 // Families of topics, of which there are many, and what their names begin with.

@@ -24,7 +24,7 @@ func applied(t *testing.T, env map[string]string, file string, dryRun bool) (str
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	err = command.Apply(t.Context(), settings.Process{Config: cfg, Log: slog.New(slog.DiscardHandler), Out: &out, Environment: env}, file, dryRun)
+	err = command.Apply(t.Context(), settings.Process{Config: cfg, Log: slog.New(slog.DiscardHandler), Out: &out, Environment: env}, file, command.Applying{DryRun: dryRun})
 	return out.String(), err
 }
 

@@ -54,7 +54,7 @@ func (s *preparation) prepare(ctx context.Context) error {
 	if err := s.p.topics.Ensure(ctx, s.p.running.Fixed()...); err != nil {
 		return fmt.Errorf("prepare topics: %w", err)
 	}
-	publisher := wstopic.Publisher{Kafka: s.p.options("workspace"), Ensure: s.p.ensure}
+	publisher := s.p.publisher()
 	var err error
 	switch {
 	case s.file != nil:
@@ -80,6 +80,11 @@ func (s *preparation) recognise(ctx context.Context) error {
 	return nil
 }
 
+// publisher writes workspaces to the topic.
+func (p *plumbing) publisher() *wstopic.Publisher {
+	return &wstopic.Publisher{Kafka: p.options("workspace"), Keys: p.cfg.Keys(), Ensure: p.ensure}
+}
+
 // ensure creates topics that are missing, and says of many how far it is.
 func (p *plumbing) ensure(ctx context.Context, topics ...string) error {
 	return p.topics.EnsureInSteps(ctx, func(done, total int) {
@@ -89,7 +94,7 @@ func (p *plumbing) ensure(ctx context.Context, topics ...string) error {
 
 // watcher keeps WORKSPACE_FILE in force after its first application.
 func (r *run) watcher(p *plumbing) *wswatch.Watcher {
-	publisher := wstopic.Publisher{Kafka: p.options("workspace"), Ensure: p.ensure}
+	publisher := p.publisher()
 	return wswatch.New(wswatch.Settings{
 		Logger:     p.log,
 		Registerer: p.registry,

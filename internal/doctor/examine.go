@@ -111,7 +111,7 @@ func (set *Settings) cluster(ctx context.Context, now time.Time) []Finding {
 	if err != nil {
 		return append(set.served(ctx, cl, now, workspace.NewSnapshot(nil, nil)), unable(CheckWorkspace, err))
 	}
-	all := append(set.served(ctx, cl, now, snapshot), slices.Concat(judgeWorkspace(snapshot, applied), judgeSecrets(snapshot))...)
+	all := append(set.served(ctx, cl, now, snapshot), slices.Concat(judgeWorkspace(snapshot, applied), judgeSecrets(snapshot), judgeSealing(snapshot, set.Data != ""))...)
 	if !applied {
 		return all // the example: it delivers to the receiver of `anabranch run`, whose sink may
 	}

@@ -1,9 +1,11 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -22,6 +24,32 @@ type Topics struct {
 
 // NewTopics asks through the given client, which stays the caller's to close.
 func NewTopics(cl *kgo.Client) *Topics { return &Topics{client: cl, admin: kadm.NewClient(cl)} }
+
+// Partition is one of a topic.
+type Partition struct {
+	Topic string
+	Num   int32
+}
+
+// String is how logs and errors name it.
+func (p Partition) String() string { return fmt.Sprintf("%s[%d]", p.Topic, p.Num) }
+
+// Compare orders partitions by topic and number.
+func (p Partition) Compare(o Partition) int {
+	return cmp.Or(cmp.Compare(p.Topic, o.Topic), cmp.Compare(p.Num, o.Num))
+}
+
+// Partitions are those that clients name by topic, in order.
+func Partitions(byTopic map[string][]int32) []Partition {
+	var all []Partition
+	for topic, nums := range byTopic {
+		for _, num := range nums {
+			all = append(all, Partition{topic, num})
+		}
+	}
+	slices.SortFunc(all, Partition.Compare)
+	return all
+}
 
 // Commit is what a group has committed for a partition.
 type Commit struct {

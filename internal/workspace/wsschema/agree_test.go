@@ -104,9 +104,9 @@ func TestTheSchemaRefusesMistakes(t *testing.T) {
 	many := strings.Repeat("a", 5000)
 	for name, change := range map[string][2]string{
 		"unknown key":            {"    name: Website\n", "    nam: Website\n"},
-		"unknown section":        {"destinations:\n", "audiences: []\ndestinations:\n"},
+		"unknown section":        {"destinations:\n", "audience: []\ndestinations:\n"},
 		"missing key":            {"    writeKey: wk_website\n", ""},
-		"missing section":        {"sources:\n", "audiences:\n"},
+		"missing section":        {"sources:\n", "audience:\n"},
 		"cut short":              {"    name: CRM\n", "    name:\n"},
 		"name empty":             {"name: CRM", "name: ''"},
 		"name too long":          {"name: CRM", "name: " + many},

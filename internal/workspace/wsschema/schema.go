@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 
+	"github.com/anabranch/anabranch/internal/definition"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
 )
@@ -25,12 +27,15 @@ func (s schema) trimmed() schema {
 
 // Schema returns the JSON Schema of the workspace file.
 func Schema() ([]byte, error) {
-	return SchemaOf(workspace.Declaration(), "Anabranch workspace", "Which sources may send calls, and which destinations receive them.")
+	return SchemaOf(workspace.Declaration(), "Anabranch workspace", "Which sources may send calls, which destinations receive them, and what is computed of users.")
 }
 
 // SchemaOf returns the JSON Schema of a file of a shape.
 func SchemaOf(shape *kind.Shape, title, description string) ([]byte, error) {
 	s := schemaOf(shape)
+	if hasTrees(shape) {
+		s["definitions"] = definition.SchemaParts()
+	}
 	s["$schema"], s["$id"] = "http://json-schema.org/draft-07/schema#", "urn:anabranch:schema:workspace"
 	s["title"], s["description"] = title, description
 	var b bytes.Buffer
@@ -43,8 +48,17 @@ func SchemaOf(shape *kind.Shape, title, description string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// hasTrees tells whether something below describes itself by the parts of the grammar.
+func hasTrees(s *kind.Shape) bool {
+	return s.Form == kind.Tree || s.Elem != nil && hasTrees(s.Elem) ||
+		slices.ContainsFunc(s.Fields, func(f kind.Field) bool { return hasTrees(f.Shape) })
+}
+
 func schemaOf(s *kind.Shape) schema {
 	switch s.Form {
+	case kind.Tree:
+		of, _ := kind.Owner(reflect.Zero(s.Type)).Describe()
+		return of
 	case kind.Bool:
 		return schema{"type": "boolean"}
 	case kind.Number:

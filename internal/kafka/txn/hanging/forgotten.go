@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/txn/internal/mark"
 )
 
@@ -25,15 +26,15 @@ type Watch struct {
 	timeout time.Duration
 
 	mu       sync.Mutex
-	suspects map[int32]suspect
+	suspects map[kafka.Partition]suspect
 	// doubts are commits of which nobody could tell whether they were.
-	doubts map[int32]doubt
+	doubts map[kafka.Partition]doubt
 }
 
 // NewWatch returns a watch for transactions that may last for so long. The marks say
 // which commits are known to have been decided.
 func NewWatch(input mark.Input, marks *mark.Marks, timeout time.Duration) *Watch {
-	return &Watch{input: input, marks: marks, timeout: timeout, doubts: make(map[int32]doubt)}
+	return &Watch{input: input, marks: marks, timeout: timeout, doubts: make(map[kafka.Partition]doubt)}
 }
 
 // suspect is a partition whose offset is pending.
@@ -61,7 +62,7 @@ const (
 
 // Doubted notes what a transaction of this process may have processed that wrote the
 // witness.
-func (w *Watch) Doubted(behind map[int32]mark.Mark, witness *kgo.Record) {
+func (w *Watch) Doubted(behind map[kafka.Partition]mark.Mark, witness *kgo.Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for partition, at := range behind {
@@ -71,7 +72,7 @@ func (w *Watch) Doubted(behind map[int32]mark.Mark, witness *kgo.Record) {
 
 // Settled notes partitions whose offsets are known again: their processing begins, or a
 // transaction of theirs has committed.
-func (w *Watch) Settled(behind map[int32]mark.Mark) {
+func (w *Watch) Settled(behind map[kafka.Partition]mark.Mark) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for partition := range behind {
@@ -83,10 +84,10 @@ func (w *Watch) Settled(behind map[int32]mark.Mark) {
 // partitions on which the same offset has been pending for longer than patience, and
 // those on which it still is long after something was done about it, each in turn
 // and at most every [forgottenAgain].
-func (w *Watch) note(pending map[int32]int64, now time.Time, patience time.Duration) (found, stubborn []int32) {
+func (w *Watch) note(pending map[kafka.Partition]int64, now time.Time, patience time.Duration) (found, stubborn []kafka.Partition) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	seen := make(map[int32]suspect, len(pending))
+	seen := make(map[kafka.Partition]suspect, len(pending))
 	for partition, before := range pending {
 		s, known := w.suspects[partition]
 		switch {
@@ -102,17 +103,17 @@ func (w *Watch) note(pending map[int32]int64, now time.Time, patience time.Durat
 		seen[partition] = s
 	}
 	w.suspects = seen
-	slices.Sort(found)
-	slices.Sort(stubborn)
+	slices.SortFunc(found, kafka.Partition.Compare)
+	slices.SortFunc(stubborn, kafka.Partition.Compare)
 	return found, stubborn
 }
 
 // decided returns the offsets of pending partitions that transactions of this
 // process have committed, beyond what the group shows, and those that they may have.
-func (w *Watch) decided(pending map[int32]int64) (known map[int32]int64, doubts map[int32]doubt) {
+func (w *Watch) decided(pending map[kafka.Partition]int64) (known map[kafka.Partition]int64, doubts map[kafka.Partition]doubt) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	known, doubts = make(map[int32]int64), make(map[int32]doubt)
+	known, doubts = make(map[kafka.Partition]int64), make(map[kafka.Partition]doubt)
 	for partition, before := range pending {
 		// Where processing began is a mark too: nothing before it is to be processed.
 		if last := w.marks.LastOf(partition); last != nil && last.Next > before {
@@ -132,10 +133,25 @@ func (w *Watch) retry() {
 	clear(w.suspects)
 }
 
+// pending is [Pending] of all that the group reads.
+func (w *Watch) pending(ctx context.Context) (map[kafka.Partition]int64, error) {
+	all := make(map[kafka.Partition]int64)
+	for _, topic := range w.input.Sources {
+		of, err := Pending(ctx, w.input.Topics.Client, w.input.Group, topic)
+		if err != nil {
+			return nil, err
+		}
+		for num, before := range of {
+			all[kafka.Partition{Topic: topic, Num: num}] = before
+		}
+	}
+	return all, nil
+}
+
 // Look looks at the group once, and reports whether a transaction was forgotten that may
 // be one of this process.
 func (w *Watch) Look(ctx context.Context) bool {
-	pending, err := Pending(ctx, w.input.Topics.Client, w.input.Group, w.input.Source)
+	pending, err := w.pending(ctx)
 	if err != nil {
 		w.input.Log.Debug("checking pending offsets failed", "error", err)
 		return false
@@ -143,10 +159,10 @@ func (w *Watch) Look(ctx context.Context) bool {
 	found, stubborn := w.note(pending, time.Now(), w.timeout+forgottenSlack)
 	if len(stubborn) > 0 {
 		w.input.Log.Error("partitions are not processed: a transaction that the brokers have forgotten to end keeps their offsets pending",
-			"topic", w.input.Source, "partitions", stubborn, "advice", "`anabranch doctor` names its holder and the command that ends it")
+			"partitions", stubborn, "advice", "`anabranch doctor` names its holder and the command that ends it")
 	}
 	if len(found) > 0 {
-		w.input.Log.Warn("offsets have been pending for longer than a transaction can last, ending what this process may have left open", "topic", w.input.Source, "partitions", found)
+		w.input.Log.Warn("offsets have been pending for longer than a transaction can last, ending what this process may have left open", "partitions", found)
 	}
 	return len(found) > 0
 }
@@ -171,11 +187,11 @@ func (w *Watch) Finish(ctx context.Context, ids []string) {
 func (w *Watch) finishAs(ctx context.Context, id string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, finishTime)
 	defer cancel()
-	pending, err := Pending(ctx, w.input.Topics.Client, w.input.Group, w.input.Source)
+	pending, err := w.pending(ctx)
 	if err != nil || len(pending) == 0 {
 		return err == nil, err
 	}
-	u := Unfinished{TransactionalID: id, Group: w.input.Group, Topic: w.input.Source, Offsets: w.settled(ctx, pending)}
+	u := Unfinished{TransactionalID: id, Group: w.input.Group, Offsets: w.settled(ctx, pending)}
 	if err = u.Finish(ctx, w.input.Kafka); err == nil {
 		w.input.Log.Warn("ended what this process may have left open", "committed", u.Offsets, "transactional_id", id)
 	}
@@ -184,7 +200,7 @@ func (w *Watch) finishAs(ctx context.Context, id string) (bool, error) {
 
 // settled returns the offsets of pending partitions that were committed, as this
 // process knows or a witness tells.
-func (w *Watch) settled(ctx context.Context, pending map[int32]int64) map[int32]int64 {
+func (w *Watch) settled(ctx context.Context, pending map[kafka.Partition]int64) map[kafka.Partition]int64 {
 	known, doubts := w.decided(pending)
 	for partition, d := range doubts {
 		asking, cancel := context.WithTimeout(ctx, finishTime/4)

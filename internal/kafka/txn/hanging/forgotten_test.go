@@ -7,36 +7,60 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/txn/internal/mark"
 )
+
+// Partitions of raw-events, by number.
+type (
+	pending map[int32]int64
+	nums    []int32
+)
+
+func (p pending) all() map[kafka.Partition]int64 {
+	all := make(map[kafka.Partition]int64)
+	for num, offset := range p {
+		all[on(num)] = offset
+	}
+	return all
+}
+
+func (n nums) all() (all []kafka.Partition) {
+	for _, num := range n {
+		all = append(all, on(num))
+	}
+	return all
+}
+
+func on(num int32) kafka.Partition { return kafka.Partition{Topic: "raw-events", Num: num} }
 
 func TestPendingOffsets(t *testing.T) {
 	t.Parallel()
 	type look struct {
 		after           time.Duration
-		pending         map[int32]int64
-		found, stubborn []int32
+		pending         pending
+		found, stubborn nums
 	}
 	const patience = 25 * time.Second
 	cases := map[string][]look{
 		"of a transaction that ends": {
-			{0, map[int32]int64{1: 10}, nil, nil},
+			{0, pending{1: 10}, nil, nil},
 			{10 * time.Second, nil, nil, nil},
-			{40 * time.Second, map[int32]int64{1: 10}, nil, nil},
+			{40 * time.Second, pending{1: 10}, nil, nil},
 		},
 		"of one transaction after the other": {
-			{0, map[int32]int64{1: 10}, nil, nil},
-			{20 * time.Second, map[int32]int64{1: 20}, nil, nil},
-			{40 * time.Second, map[int32]int64{1: 30}, nil, nil},
+			{0, pending{1: 10}, nil, nil},
+			{20 * time.Second, pending{1: 20}, nil, nil},
+			{40 * time.Second, pending{1: 30}, nil, nil},
 		},
 		"of one that does not end": {
-			{0, map[int32]int64{2: -1, 1: 10}, nil, nil},
-			{25 * time.Second, map[int32]int64{2: -1, 1: 10}, nil, nil},
-			{26 * time.Second, map[int32]int64{2: -1, 1: 10}, []int32{1, 2}, nil},
-			{80 * time.Second, map[int32]int64{2: -1, 1: 10}, nil, nil},
-			{90 * time.Second, map[int32]int64{2: -1, 1: 10}, nil, []int32{1, 2}},
-			{100 * time.Second, map[int32]int64{2: -1}, nil, nil},
-			{160 * time.Second, map[int32]int64{2: -1}, nil, []int32{2}},
+			{0, pending{2: -1, 1: 10}, nil, nil},
+			{25 * time.Second, pending{2: -1, 1: 10}, nil, nil},
+			{26 * time.Second, pending{2: -1, 1: 10}, nums{1, 2}, nil},
+			{80 * time.Second, pending{2: -1, 1: 10}, nil, nil},
+			{90 * time.Second, pending{2: -1, 1: 10}, nil, nums{1, 2}},
+			{100 * time.Second, pending{2: -1}, nil, nil},
+			{160 * time.Second, pending{2: -1}, nil, nums{2}},
 		},
 	}
 	for name, looks := range cases {
@@ -45,8 +69,8 @@ func TestPendingOffsets(t *testing.T) {
 			var w Watch
 			begun := time.Now()
 			for _, l := range looks {
-				found, stubborn := w.note(l.pending, begun.Add(l.after), patience)
-				if diff := cmp.Diff([][]int32{l.found, l.stubborn}, [][]int32{found, stubborn}); diff != "" {
+				found, stubborn := w.note(l.pending.all(), begun.Add(l.after), patience)
+				if diff := cmp.Diff([][]kafka.Partition{l.found.all(), l.stubborn.all()}, [][]kafka.Partition{found, stubborn}); diff != "" {
 					t.Errorf("after %s (-want +got):\n%s", l.after, diff)
 				}
 			}
@@ -60,14 +84,15 @@ func TestWhatIsKnownOfAnotherLog(t *testing.T) {
 	t.Parallel()
 	marks := mark.New()
 	w := NewWatch(mark.Input{}, marks, time.Second)
-	marks.Processed(map[int32]mark.Mark{0: {Next: 10}, 1: {Next: 10}})
-	w.Doubted(map[int32]mark.Mark{2: {Next: 10}}, &kgo.Record{})
-	for num, next := range map[int32]int64{0: 4, 1: 10, 2: 4} {
-		marks.Begin(num, mark.Mark{Next: next})
-		w.Settled(map[int32]mark.Mark{num: {}})
+	marks.Processed(map[kafka.Partition]mark.Mark{on(0): {Next: 10}, on(1): {Next: 10}})
+	w.Doubted(map[kafka.Partition]mark.Mark{on(2): {Next: 10}}, &kgo.Record{})
+	begun := pending{0: 4, 1: 10, 2: 4}
+	for num, next := range begun {
+		marks.Begin(on(num), mark.Mark{Next: next})
+		w.Settled(map[kafka.Partition]mark.Mark{on(num): {}})
 	}
-	known, doubts := w.decided(map[int32]int64{0: 4, 1: 4, 2: 4})
-	if diff := cmp.Diff(map[int32]int64{1: 10}, known); diff != "" || len(doubts) != 0 {
+	known, doubts := w.decided(pending{0: 4, 1: 4, 2: 4}.all())
+	if diff := cmp.Diff(pending{1: 10}.all(), known); diff != "" || len(doubts) != 0 {
 		t.Errorf("doubts %v, known (-want +got):\n%s", doubts, diff)
 	}
 }

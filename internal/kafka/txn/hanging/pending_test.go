@@ -6,12 +6,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/groups"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
 )
 
 const pendingGroup = "anabranch-pending"
+
+// raw is an offset of a partition of raw-events.
+func raw(num int32, offset int64) map[kafka.Partition]int64 {
+	return map[kafka.Partition]int64{{Topic: schemas.TopicRawEvents, Num: num}: offset}
+}
 
 // open leaves a transaction open that has committed an offset for raw-events.
 func (u *Unfinished) open(t *testing.T, c *testkit.Cluster) {
@@ -38,10 +44,10 @@ func (u *Unfinished) open(t *testing.T, c *testkit.Cluster) {
 func TestFinish(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		decided map[int32]int64
+		decided map[kafka.Partition]int64
 		want    map[int32]groups.Lag
 	}{
-		"known to be committed": {map[int32]int64{1: 3}, map[int32]groups.Lag{0: {}, 1: {Committed: 3, End: 4}}},
+		"known to be committed": {raw(1, 3), map[int32]groups.Lag{0: {}, 1: {Committed: 3, End: 4}}},
 		"not known":             {nil, map[int32]groups.Lag{0: {}, 1: {Committed: 1, End: 4}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -50,11 +56,11 @@ func TestFinish(t *testing.T) {
 			cluster.CreateTopics(t, 2, schemas.TopicRawEvents)
 			cluster.Fill(t, schemas.TopicRawEvents, 1, 4)
 			cl := cluster.Client(t)
-			u := Unfinished{TransactionalID: "anabranch-router-x", Group: pendingGroup, Topic: schemas.TopicRawEvents, Offsets: map[int32]int64{1: 1}}
+			u := Unfinished{TransactionalID: "anabranch-router-x", Group: pendingGroup, Offsets: raw(1, 1)}
 			if err := u.Finish(t.Context(), cluster.Options()); err != nil {
 				t.Fatal(err)
 			}
-			u.Offsets = map[int32]int64{1: 3}
+			u.Offsets = raw(1, 3)
 			u.open(t, cluster)
 			pending, err := Pending(t.Context(), cl, pendingGroup, schemas.TopicRawEvents)
 			if before, found := pending[1]; err != nil || !found || before != 1 {
@@ -83,11 +89,11 @@ func TestPendingBeforeAnyCommit(t *testing.T) {
 	t.Parallel()
 	cluster := testkit.Brokers(t)
 	cluster.CreateTopics(t, 2, schemas.TopicRawEvents)
-	u := Unfinished{TransactionalID: "anabranch-router-x", Group: pendingGroup, Topic: schemas.TopicRawEvents, Offsets: map[int32]int64{0: 2}}
+	u := Unfinished{TransactionalID: "anabranch-router-x", Group: pendingGroup, Offsets: raw(0, 2)}
 	if err := u.Finish(t.Context(), cluster.Options()); err != nil {
 		t.Fatal(err)
 	}
-	u.Offsets = map[int32]int64{1: 3}
+	u.Offsets = raw(1, 3)
 	u.open(t, cluster)
 	pending, err := Pending(t.Context(), cluster.Client(t), pendingGroup, schemas.TopicRawEvents)
 	if before, found := pending[1]; err != nil || !found || before != -1 {

@@ -16,9 +16,9 @@ import (
 // and will not write: its coordinator treats it as complete.
 type Unfinished struct {
 	TransactionalID string
-	Group, Topic    string
-	// Offsets are those that it is known to have committed, by partition.
-	Offsets map[int32]int64
+	Group           string
+	// Offsets are those that it is known to have committed.
+	Offsets map[kafka.Partition]int64
 }
 
 // Finish has the end written, by one more transaction of the same transactional id
@@ -70,14 +70,17 @@ func (u *Unfinished) commit(ctx context.Context, cl *kgo.Client, id int64, epoch
 	}
 	req := kmsg.NewPtrTxnOffsetCommitRequest()
 	req.TransactionalID, req.ProducerID, req.ProducerEpoch, req.Group = u.TransactionalID, id, epoch, u.Group
-	topic := kmsg.NewTxnOffsetCommitRequestTopic()
-	topic.Topic = u.Topic
-	for partition, offset := range u.Offsets {
+	byTopic := make(map[string][]kmsg.TxnOffsetCommitRequestTopicPartition)
+	for of, offset := range u.Offsets {
 		p := kmsg.NewTxnOffsetCommitRequestTopicPartition()
-		p.Partition, p.Offset = partition, offset
-		topic.Partitions = append(topic.Partitions, p)
+		p.Partition, p.Offset = of.Num, offset
+		byTopic[of.Topic] = append(byTopic[of.Topic], p)
 	}
-	req.Topics = append(req.Topics, topic)
+	for name, partitions := range byTopic {
+		topic := kmsg.NewTxnOffsetCommitRequestTopic()
+		topic.Topic, topic.Partitions = name, partitions
+		req.Topics = append(req.Topics, topic)
+	}
 	resp, err := req.RequestWith(ctx, cl)
 	if err != nil {
 		return err

@@ -104,7 +104,7 @@ func (b *bench) settings(tb testing.TB) Settings {
 		Name: "copier", Registerer: registry, MaxRecords: 500,
 		Backlog: Gauges{Lag: desc("lag"), Oldest: desc("oldest"), Stalled: desc("stalled")},
 		Losses:  groups.NewLosses("copier", registry, slog.New(slog.DiscardHandler), source),
-		Input:   Input{Kafka: options, Topics: b.topics, Source: source, Group: group, Copy: copied},
+		Input:   Input{Kafka: options, Topics: b.topics, Sources: []string{source}, Group: group, Copy: copied},
 		Session: Session{TransactionalID: "anabranch-copier-a", TransactionTimeout: 10 * time.Second},
 		Outputs: schemas.DeliverTopic(""), Start: Start{Variable: "COPIER_START"},
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/test/testkit"
 )
 
@@ -21,7 +22,11 @@ const (
 	calls     = "deliver.calls"
 )
 
-// counter is a stage with state: how often each key has come. It says each new number.
+// echoes is the second topic of a counter of two, with as many partitions as the first.
+const echoes = "echoes"
+
+// counter is a stage with state: how often each key has come, on all that it reads. It
+// says each new number.
 type counter struct {
 	*bench
 
@@ -64,7 +69,8 @@ func (c *counter) part(num int32) *counts {
 func (c *counter) Process(ctx context.Context, t *Transaction, rec *kgo.Record) int {
 	part, key := c.part(rec.Partition), string(rec.Key)
 	if part == nil {
-		return 0 // lost, so that the transaction can't commit
+		t.Drop() // lost meanwhile
+		return 0
 	}
 	changed := c.overlay[part]
 	if changed == nil {
@@ -87,8 +93,9 @@ func (c *counter) Complete(ctx context.Context, t *Transaction) {
 			t.Write(ctx, c.last[key], &kgo.Record{Topic: changelog, Partition: part.partition, Key: []byte(key), Value: strconv.AppendInt(nil, int64(n), 10)})
 		}
 	}
-	for num, next := range t.Next() {
-		t.Write(ctx, &kgo.Record{Topic: source, Partition: num, Offset: next}, &kgo.Record{Topic: changelog, Partition: num, Value: strconv.AppendInt(nil, next, 10)})
+	for p, next := range t.Next() {
+		meta := &kgo.Record{Topic: changelog, Partition: p.Num, Value: strconv.AppendInt(nil, next, 10), Headers: []kgo.RecordHeader{{Key: p.Topic}}}
+		t.Write(ctx, &kgo.Record{Topic: p.Topic, Partition: p.Num, Offset: next}, meta)
 	}
 }
 
@@ -112,17 +119,23 @@ func (c *counter) Ended(_ *Transaction, outcome Outcome) {
 	clear(c.last)
 }
 
-func (c *counter) Restore(ctx context.Context, at map[int32]int64) error {
+func (c *counter) Restore(ctx context.Context, at map[kafka.Partition]Place) error {
 	if err := c.restoring(ctx); err != nil {
 		return err
 	}
-	for num, next := range at {
+	nums := make(map[int32]bool)
+	for p := range at {
+		nums[p.Num] = true
+	}
+	for num := range nums {
 		n, kept, err := c.read(ctx, num)
 		if err != nil {
 			return err
 		}
-		if kept != next {
-			return fmt.Errorf("state of %s[%d] is of offset %d, and processing begins at %d", source, num, kept, next)
+		for p, place := range at {
+			if p.Num == num && kept[p.Topic] != place.Next {
+				return fmt.Errorf("state of %s is of offset %d, and processing begins at %d", p, kept[p.Topic], place.Next)
+			}
 		}
 		c.mu.Lock()
 		c.parts[num], c.restored = &counts{num, n}, c.restored+1
@@ -131,36 +144,36 @@ func (c *counter) Restore(ctx context.Context, at map[int32]int64) error {
 	return nil
 }
 
-func (c *counter) Lost(partitions []int32) {
+func (c *counter) Lost(partitions []kafka.Partition) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, num := range partitions {
-		delete(c.parts, num)
+	for _, p := range partitions {
+		delete(c.parts, p.Num)
 	}
 }
 
 // read reads a partition of the changelog to its very end: what was committed may not be
 // readable yet, for want of a marker.
-func (c *counter) read(ctx context.Context, num int32) (n map[string]int, next int64, err error) {
+func (c *counter) read(ctx context.Context, num int32) (n map[string]int, next map[string]int64, err error) {
 	extents, err := c.topics.Extents(ctx, changelog)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
-	n = make(map[string]int)
+	n, next = make(map[string]int), make(map[string]int64)
 	if extents[changelog][num].End == 0 {
-		return n, 0, nil
+		return n, next, nil
 	}
 	cl, err := kgo.NewClient(append(c.Options(),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{changelog: {num: kgo.NewOffset().AtStart()}}),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())...)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	defer cl.Close()
 	for read := int64(0); read < extents[changelog][num].End; {
 		fetches := cl.PollFetches(ctx)
 		if err := errors.Join(fetches.Err(), ctx.Err()); err != nil {
-			return nil, 0, err
+			return nil, nil, err
 		}
 		for _, rec := range fetches.Records() {
 			read = rec.Offset + 1
@@ -168,7 +181,7 @@ func (c *counter) read(ctx context.Context, num int32) (n map[string]int, next i
 			switch {
 			case rec.Attrs.IsControl():
 			case len(rec.Key) == 0:
-				next = int64(value)
+				next[rec.Headers[0].Key] = int64(value)
 			default:
 				n[string(rec.Key)] = value
 			}
@@ -181,7 +194,7 @@ func (c *counter) read(ctx context.Context, num int32) (n map[string]int, next i
 func newCounting(t *testing.T, c *testkit.Cluster) *bench {
 	t.Helper()
 	b := newBench(t, c)
-	b.CreateTopics(t, int32(topicConfig.Partitions), changelog, calls)
+	b.CreateTopics(t, int32(topicConfig.Partitions), changelog, calls, echoes)
 	return b
 }
 
@@ -194,6 +207,11 @@ func (b *bench) counting(t *testing.T, id, static string, changes ...func(*Setti
 		set.Returns, set.Options = true, []kgo.Opt{kgo.RecordPartitioner(kgo.ManualPartitioner())}
 	}
 	return stage, b.running(t, stage, append([]func(*Settings){change, own}, changes...)...), cable
+}
+
+// ofTwo has a counter read two topics, whose partitions of one number sit together.
+func ofTwo(set *Settings) {
+	set.Sources, set.Balancer = []string{source, echoes}, kgo.RangeBalancer()
 }
 
 // said waits until a key has come so often, and checks that each number was said

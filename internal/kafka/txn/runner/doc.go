@@ -1,4 +1,4 @@
-// Package runner runs a [Stage] that reads a topic, processes its records and writes
+// Package runner runs a [Stage] that reads topics, processes their records and writes
 // what they lead to, exactly once: the records read, the records written and the group's
 // offsets are one Kafka transaction.
 //
@@ -63,10 +63,16 @@
 // (TestExactlyOnceAcrossCutsAndRebalances). Any error means that the outcome is unknown,
 // and the session is replaced (TestAnOutcomeThatNobodyKnows).
 //
-// The session passes on only the first revocation between two transactions, so the group
-// is asked which partitions are this process's own before its lag is told; by callbacks
-// alone an idle process would count partitions of others
-// (TestEachPartitionIsCountedOnce).
+// The session passes on only the first revocation between two transactions. What became
+// of the others is seen where the balancer reads what this process was given
+// (TestEveryRevocationIsTold), and the group is asked which partitions are this process's
+// own before its lag is told; by callbacks alone an idle process would count partitions of
+// others (TestEachPartitionIsCountedOnce).
+//
+// Of several topics the partitions of one number are one member's only with a balancer
+// that sees to it: range does, if the topics have as many partitions, and
+// cooperative-sticky does not. State that both lead to goes with both
+// (TestAStageWithTwoTopics).
 //
 // A group leader that was restarted may ask for one round of joins. Nothing moves, but a
 // process may make its transaction again. No test holds this.

@@ -35,15 +35,14 @@ func (r *Runner) look(ctx context.Context) {
 func (r *Runner) lookOnce(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	source := r.set.Source
 	var noCount error
 	if s := r.session.Load(); s != nil {
 		noCount = r.backlog.Recount(ctx, r.set.Topics.Client, s.Client())
 		r.bookmark.Write(ctx, s.Client())
 	}
-	lags, noLag := groups.Lags(ctx, r.set.Topics.Client, r.set.Group, source)
-	ends, noEnds := r.set.Topics.Ends(ctx, source)
-	r.backlog.Look(lags[source], ends[source], errors.Join(noCount, noLag, noEnds), r.log)
+	lags, noLag := groups.Lags(ctx, r.set.Topics.Client, r.set.Group, r.set.Sources...)
+	ends, noEnds := r.set.Topics.Ends(ctx, r.set.Sources...)
+	r.backlog.Look(lags, ends, errors.Join(noCount, noLag, noEnds), r.log)
 	if r.place.Settled(ctx) {
 		r.interrupt(errPlaced)
 	}

@@ -41,24 +41,28 @@ type Settings struct {
 	MaxRecords int // that one transaction reads
 
 	// Outputs is how the names of topics begin whose records show that anything of the
-	// source was ever processed, and Start where to begin when nobody knows what was.
+	// first source was ever processed, and Start where to begin when nobody knows what was.
+	// Without Outputs nothing was, unless the group has offsets or a stage with state
+	// knows better.
 	Outputs string
 	Start   Start
 }
 
 // What settings are made of, beside what is said in them.
 type (
-	// Input is the topic that is processed, and the group that reads it.
+	// Input are the topics that are processed, and the group that reads them.
 	Input = mark.Input
 	// Session is the process's place in the group and among writers.
 	Session = session.Settings
 	// Start is where processing begins when nobody knows what was processed.
 	Start = place.Start
+	// Place is where the processing of a partition begins.
+	Place = place.Place
 	// Gauges are those of a backlog, by the stage's names.
 	Gauges = backlog.Descs
 )
 
-// Runner reads a topic and has a stage process it, exactly once. It is made by New and
+// Runner reads topics and has a stage process them, exactly once. It is made by New and
 // runs once.
 type Runner struct {
 	set      Settings
@@ -101,7 +105,7 @@ func New(stage Stage, set Settings) *Runner {
 		sizes:    writes.NewSizes(set.Log),
 		strikes:  make(writes.Strikes),
 		full:     pace.Full(set.MaxRecords),
-		backlog:  backlog.New(set.Source, set.Group, set.Backlog),
+		backlog:  backlog.New(set.Group, set.Backlog),
 		marks:    marks,
 		bookmark: mark.Bookmark{Input: set.Input, Marks: marks},
 		place:    place.Settings{Input: set.Input, Losses: set.Losses, Outputs: set.Outputs, Start: set.Start, Marks: marks, Waiting: new(place.Waiting)},
@@ -179,7 +183,9 @@ func (r *Runner) fenced(err error, now time.Time) bool {
 func (r *Runner) serve(ctx context.Context) error {
 	r.begun = time.Time{}
 	ids := r.identity.IDs(r.set.TransactionalID)
-	s, err := session.Open(r.set.Session, r.set.Input, ids[0], r.callbacks()...)
+	set := r.set.Session
+	set.Balancer = told{cmp.Or(set.Balancer, kgo.CooperativeStickyBalancer()), r.keep}
+	s, err := session.Open(set, r.set.Input, ids[0], r.callbacks()...)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/txn/internal/writes"
 )
 
@@ -30,18 +31,19 @@ type Stateful interface {
 	// Complete is called by the loop when a transaction takes no more records, and writes
 	// what they lead to together, such as the changes of the state.
 	Complete(ctx context.Context, t *Transaction)
-	// Restore is called with partitions of the source before the first record of them is
+	// Restore is called with partitions of the sources before the first record of them is
 	// polled, when no transaction can change any more what they lead to: at is where the
-	// processing of each begins. An error refuses them; they are asked for again, or
-	// another member is. Like Lost it is called by the client, and may be while records of
-	// other partitions are processed.
-	Restore(ctx context.Context, at map[int32]int64) error
-	// Lost says that partitions are somebody else's, or may be. A transaction of their
-	// records may still end; it has committed only if that says so. It may name some that
-	// were not restored, and of several revocations between two transactions the client
-	// passes on the first alone: what is kept of the others lasts until the session ends
-	// or they are restored again, which replaces it.
-	Lost(partitions []int32)
+	// processing of each begins. Of one that is not Committed the stage may know better, and
+	// sets Next. One of which nobody knows where to begin, for want of a leader or of a word
+	// from the operator, is not among them. An error refuses them; they are asked for again,
+	// or another member is. Like Lost it is called by the client, and may be while
+	// records of other partitions are processed.
+	Restore(ctx context.Context, at map[kafka.Partition]Place) error
+	// Lost says that partitions are somebody else's, or may be, or will be restored anew. A
+	// transaction of their records may still end; it has committed only if that says so. It
+	// may name some that were not restored. Whose records come without their state has to
+	// drop the transaction ([Transaction.Drop]).
+	Lost(partitions []kafka.Partition)
 }
 
 // Sparing is a stage whose records for some topics have another place to go.
@@ -88,16 +90,20 @@ func (t *Transaction) Refused(topic string, from *kgo.Record) bool {
 	return t.sizes.Refused(topic, from)
 }
 
+// Drop has the transaction aborted, and its records come again: what they need is not
+// there, since their partition was lost meanwhile, perhaps.
+func (t *Transaction) Drop() { t.writes.Spoil() }
+
 // Begun is when the transaction was begun.
 func (t *Transaction) Begun() time.Time { return t.writes.Begun() }
 
 // Next is, by partition, the offset behind what the transaction has read: where
 // processing goes on once it has committed, and what [Stateful.Restore] is told then.
-func (t *Transaction) Next() map[int32]int64 {
-	next := make(map[int32]int64)
+func (t *Transaction) Next() map[kafka.Partition]int64 {
+	next := make(map[kafka.Partition]int64)
 	t.fetches.EachPartition(func(p kgo.FetchTopicPartition) {
 		if n := len(p.Records); n > 0 {
-			next[p.Partition] = p.Records[n-1].Offset + 1
+			next[kafka.Partition{Topic: p.Topic, Num: p.Partition}] = p.Records[n-1].Offset + 1
 		}
 	})
 	return next

@@ -26,6 +26,22 @@ import (
 // group's offsets, or ahead of them, would say one twice or leave one out.
 func TestAStageWithState(t *testing.T) {
 	t.Parallel()
+	countThrough(t, source)
+}
+
+// TestAStageWithTwoTopics: what both lead to is one state, which goes with the partitions
+// of both.
+func TestAStageWithTwoTopics(t *testing.T) {
+	t.Parallel()
+	countThrough(t, source, echoes)
+}
+
+func countThrough(t *testing.T, topics ...string) {
+	t.Helper()
+	var changes []func(*Settings)
+	if len(topics) > 1 {
+		changes = append(changes, ofTwo)
+	}
 	b := newCounting(t, testkit.Fake(t, kfake.NumBrokers(1)))
 	random := rand.New(rand.NewPCG(1, 2)) // the same in each run
 	refuse := b.refuseSome()
@@ -34,9 +50,9 @@ func TestAStageWithState(t *testing.T) {
 	defer stopped.Wait()
 	const rounds, burst = 10, 200
 	for round := range rounds {
-		stage, r, cable := b.counting(t, "first", "first")
+		stage, r, cable := b.counting(t, "first", "first", changes...)
 		stop := start(t, r)
-		other, guest, _ := b.counting(t, "guest", "")
+		other, guest, _ := b.counting(t, "guest", "", changes...)
 		leave := func() {}
 		if round%2 == 0 {
 			leave = start(t, guest)
@@ -45,7 +61,9 @@ func TestAStageWithState(t *testing.T) {
 		for n := range burst {
 			key := fmt.Sprintf("u%d", random.IntN(25))
 			want[key]++
-			b.client.Produce(t.Context(), event(key, n), nil)
+			sent := event(key, n)
+			sent.Topic = topics[random.IntN(len(topics))]
+			b.client.Produce(t.Context(), sent, nil)
 		}
 		testkit.Until(t, func() bool { return stage.commits()+other.commits() > 0 }, "a transaction to commit")
 		cable.Cut()
@@ -55,7 +73,7 @@ func TestAStageWithState(t *testing.T) {
 	if err := b.client.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	_, last, _ := b.counting(t, "first", "first")
+	_, last, _ := b.counting(t, "first", "first", changes...)
 	start(t, last)
 	b.said(t, want)
 	testkit.Until(t, func() bool { return last.Ready() == nil }, "the last one to be ready")
@@ -198,6 +216,26 @@ func TestALostPartitionIsNotProcessedOn(t *testing.T) {
 	start(t, two)
 	testkit.Until(t, func() bool { return second.holds() > 0 && first.holds()+second.holds() == topicConfig.Partitions }, "each partition to be held by one")
 	send()
+}
+
+// TestEveryRevocationIsTold, though the session passes on only the first of those
+// between two transactions.
+func TestEveryRevocationIsTold(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*Settings){"cooperative": func(*Settings) {}, "eager": ofTwo} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newCounting(t, testkit.Brokers(t))
+			var all []*counter
+			for _, id := range []string{"first", "second", "third"} {
+				stage, r, _ := b.counting(t, id, "", change)
+				start(t, r)
+				all = append(all, stage)
+				testkit.Until(t, func() bool { return r.Ready() == nil && stage.holds() > 0 }, "the process to have joined")
+			}
+			testkit.Until(t, func() bool { return all[0].holds()+all[1].holds()+all[2].holds() == topicConfig.Partitions }, "each partition to be held by one")
+		})
+	}
 }
 
 func (c *counter) holds() int {

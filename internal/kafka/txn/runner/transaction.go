@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/txn/internal/mark"
 	"github.com/anabranch/anabranch/internal/kafka/txn/internal/pace"
 	"github.com/anabranch/anabranch/internal/kafka/txn/internal/writes"
@@ -122,7 +123,7 @@ func (r *Runner) conclude(ctx context.Context, s *kgo.GroupTransactSession, comm
 
 // committed notes what the transaction did, now that it counts: all that was fetched for
 // it is processed up to the marks.
-func (r *Runner) committed(t *Transaction, behind map[int32]mark.Mark) {
+func (r *Runner) committed(t *Transaction, behind map[kafka.Partition]mark.Mark) {
 	r.gathering.Committed(t.fetches.NumRecords(), t.Begun(), time.Now())
 	r.hanging.Settled(behind)
 	r.marks.Processed(behind)

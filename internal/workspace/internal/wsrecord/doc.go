@@ -16,6 +16,12 @@
 // side by side during an upgrade, and kept when it writes the record again: a later
 // release goes by them (TestUnknownMembersAreKept). An endpoint takes its own along by
 // its URL, wherever it stands in the list. A change that an earlier release would misread
-// needs a member "version" of 2 (absent, it is 1): releases that do not understand
-// it keep what was in force for the key.
+// needs a member "version" above the last (absent, it is 1): releases that do not
+// understand it keep what was in force for the key.
+//
+// Version 2 is of records with a sealed secret, which is an object in place of a text:
+//
+//	{"version":2,…,"sharedSecret":{"sealed":"aes256gcm.…"},…}
+//
+// A record whose secrets are all in the clear is of version 1, for earlier releases.
 package wsrecord

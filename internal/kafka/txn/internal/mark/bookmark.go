@@ -17,14 +17,15 @@ import (
 	"github.com/anabranch/anabranch/internal/kafka/topics"
 )
 
-// Input is the topic that is processed, and the group that reads it.
+// Input are the topics that are processed, and the group that reads them.
 type Input struct {
 	Log    *slog.Logger
 	Kafka  []kgo.Opt // what every client of the process shares
 	Topics *topics.Admin
 
-	Source, Group string
-	Copy          string // a group without members that holds a copy of the group's offsets
+	Sources []string
+	Group   string
+	Copy    string // a group without members that holds a copy of the group's offsets
 }
 
 // Bookmark is a copy of a group's offsets in a group without members, which brokers are
@@ -40,7 +41,7 @@ type Bookmark struct {
 // Write brings the copy up to date. What can't be kept now is tried again with the next.
 func (b *Bookmark) Write(ctx context.Context, client *kgo.Client) {
 	commits := b.Marks.Unkept()
-	err := CommitLasting(ctx, client, b.Copy, b.Source, commits)
+	err := CommitLasting(ctx, client, b.Copy, commits)
 	if err == nil {
 		b.failing.Store(b.failing.Load() && len(commits) == 0)
 		return
@@ -69,23 +70,26 @@ func LastingVersions() *kversion.Versions {
 const lasting = math.MaxInt64 / 4
 
 // CommitLasting commits offsets for a group that has no members, and asks the broker
-// to keep them until the topic is deleted, or the group. The client has to be limited
+// to keep them until their topic is deleted, or the group. The client has to be limited
 // to [LastingVersions]. A broker that does not offer to remember some offsets for
 // longer than others forgets these with the rest.
-func CommitLasting(ctx context.Context, client *kgo.Client, group, topic string, commits map[int32]kafka.Commit) error {
+func CommitLasting(ctx context.Context, client *kgo.Client, group string, commits map[kafka.Partition]kafka.Commit) error {
 	if len(commits) == 0 {
 		return nil
 	}
-	t := kmsg.NewOffsetCommitRequestTopic()
-	t.Topic = topic
-	for partition, c := range commits {
+	byTopic := make(map[string][]kmsg.OffsetCommitRequestTopicPartition)
+	for of, c := range commits {
 		p := kmsg.NewOffsetCommitRequestTopicPartition()
-		p.Partition, p.Offset, p.Metadata = partition, c.Offset, &c.Metadata
-		t.Partitions = append(t.Partitions, p)
+		p.Partition, p.Offset, p.Metadata = of.Num, c.Offset, &c.Metadata
+		byTopic[of.Topic] = append(byTopic[of.Topic], p)
 	}
 	req := kmsg.NewPtrOffsetCommitRequest()
 	req.Group, req.Generation, req.RetentionTimeMillis = group, -1, lasting
-	req.Topics = append(req.Topics, t)
+	for topic, partitions := range byTopic {
+		t := kmsg.NewOffsetCommitRequestTopic()
+		t.Topic, t.Partitions = topic, partitions
+		req.Topics = append(req.Topics, t)
+	}
 	resp, err := req.RequestWith(ctx, client)
 	if err != nil {
 		return fmt.Errorf("commit offsets of group %s: %w", group, err)
@@ -94,7 +98,7 @@ func CommitLasting(ctx context.Context, client *kgo.Client, group, topic string,
 	for _, answered := range resp.Topics {
 		for _, p := range answered.Partitions {
 			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
-				errs = append(errs, fmt.Errorf("commit %s[%d] of group %s: %w", topic, p.Partition, group, err))
+				errs = append(errs, fmt.Errorf("commit %s[%d] of group %s: %w", answered.Topic, p.Partition, group, err))
 			}
 		}
 	}

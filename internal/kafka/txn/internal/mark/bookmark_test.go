@@ -25,16 +25,16 @@ func TestALastingCommitSaysSo(t *testing.T) {
 		asked <- *req.(*kmsg.OffsetCommitRequest)
 		return nil, nil, false
 	})
-	want := map[int32]kafka.Commit{0: {Offset: 2, Metadata: "so far"}}
+	want := kafka.Commit{Offset: 2, Metadata: "so far"}
 	cl := c.Client(t, kgo.MaxVersions(LastingVersions()))
-	if err := CommitLasting(t.Context(), cl, "anabranch-keeper", crm, want); err != nil {
+	if err := CommitLasting(t.Context(), cl, "anabranch-keeper", map[kafka.Partition]kafka.Commit{{Topic: crm}: want}); err != nil {
 		t.Fatal(err)
 	}
 	if req := <-asked; req.Version > 4 || req.RetentionTimeMillis < 100*365*24*time.Hour.Milliseconds() {
 		t.Errorf("version %d asks for %d ms", req.Version, req.RetentionTimeMillis)
 	}
 	got, err := kafka.NewTopics(cl).Commits(t.Context(), "anabranch-keeper", crm)
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+	if diff := cmp.Diff(map[int32]kafka.Commit{0: want}, got); err != nil || diff != "" {
 		t.Errorf("commits: %v (-want +got):\n%s", err, diff)
 	}
 }

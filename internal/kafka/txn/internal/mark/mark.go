@@ -67,34 +67,34 @@ func Read(offset int64, metadata string) Mark {
 // goroutines.
 type Marks struct {
 	mu    sync.Mutex
-	parts map[int32]Mark
-	fresh map[int32]bool // partitions whose mark is not kept yet
+	parts map[kafka.Partition]Mark
+	fresh map[kafka.Partition]bool // partitions whose mark is not kept yet
 	// cuts is up to where partitions are known to have lost what was not processed.
-	cuts map[int32]int64
+	cuts map[kafka.Partition]int64
 	// last is how far partitions were processed when this process knew it last: it
 	// outlives the session, and the partition's being ours.
-	last map[int32]Mark
+	last map[kafka.Partition]Mark
 }
 
 // New returns the marks of a process that has processed nothing yet.
 func New() *Marks {
-	return &Marks{parts: make(map[int32]Mark), fresh: make(map[int32]bool), cuts: make(map[int32]int64), last: make(map[int32]Mark)}
+	return &Marks{parts: make(map[kafka.Partition]Mark), fresh: make(map[kafka.Partition]bool), cuts: make(map[kafka.Partition]int64), last: make(map[kafka.Partition]Mark)}
 }
 
 // Begin notes where processing of a partition goes on.
-func (m *Marks) Begin(num int32, at Mark) {
+func (m *Marks) Begin(p kafka.Partition, at Mark) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.parts[num], m.last[num] = at, at
-	delete(m.fresh, num)
+	m.parts[p], m.last[p] = at, at
+	delete(m.fresh, p)
 }
 
 // LastOf returns how far this process has processed a partition, or had found it
 // processed; nil: it has never had it.
-func (m *Marks) LastOf(num int32) *Mark {
+func (m *Marks) LastOf(p kafka.Partition) *Mark {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	at, ok := m.last[num]
+	at, ok := m.last[p]
 	if !ok {
 		return nil
 	}
@@ -102,17 +102,24 @@ func (m *Marks) LastOf(num int32) *Mark {
 }
 
 // Forget forgets partitions that are somebody else's now.
-func (m *Marks) Forget(partitions []int32) {
+func (m *Marks) Forget(partitions []kafka.Partition) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, num := range partitions {
-		delete(m.parts, num)
-		delete(m.fresh, num)
+	for _, p := range partitions {
+		delete(m.parts, p)
+		delete(m.fresh, p)
 	}
 }
 
+// Without returns the partitions that are not among some.
+func (m *Marks) Without(some []kafka.Partition) []kafka.Partition {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.DeleteFunc(slices.Collect(maps.Keys(m.parts)), func(p kafka.Partition) bool { return slices.Contains(some, p) })
+}
+
 // Clear forgets all partitions, whose session is over, and returns them.
-func (m *Marks) Clear() []int32 {
+func (m *Marks) Clear() []kafka.Partition {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	partitions := slices.Collect(maps.Keys(m.parts))
@@ -123,26 +130,27 @@ func (m *Marks) Clear() []int32 {
 
 // Lost notes that a partition has lost what was not processed before an offset, and
 // reports whether that is news.
-func (m *Marks) Lost(num int32, before int64) bool {
+func (m *Marks) Lost(p kafka.Partition, before int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known, ok := m.cuts[num]
-	m.cuts[num] = before
+	known, ok := m.cuts[p]
+	m.cuts[p] = before
 	return !ok || known != before
 }
 
 // Behind returns what the marks are once fetches are processed.
-func (m *Marks) Behind(fetches kgo.Fetches) map[int32]Mark {
+func (m *Marks) Behind(fetches kgo.Fetches) map[kafka.Partition]Mark {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	behind := make(map[int32]Mark)
+	behind := make(map[kafka.Partition]Mark)
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
 		if len(p.Records) == 0 {
 			return
 		}
-		at, more := behind[p.Partition]
+		of := kafka.Partition{Topic: p.Topic, Num: p.Partition}
+		at, more := behind[of]
 		if !more {
-			at = m.parts[p.Partition]
+			at = m.parts[of]
 		}
 		for _, rec := range p.Records {
 			if rec.Timestamp.After(at.Newest) {
@@ -150,55 +158,55 @@ func (m *Marks) Behind(fetches kgo.Fetches) map[int32]Mark {
 			}
 		}
 		at.Next = p.Records[len(p.Records)-1].Offset + 1
-		behind[p.Partition] = at
+		behind[of] = at
 	})
 	return behind
 }
 
 // Processed notes that the transaction which led to these marks has committed.
-func (m *Marks) Processed(behind map[int32]Mark) {
+func (m *Marks) Processed(behind map[kafka.Partition]Mark) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for num, at := range behind {
-		m.last[num] = at
-		if _, ours := m.parts[num]; ours {
-			m.parts[num], m.fresh[num] = at, true
+	for p, at := range behind {
+		m.last[p] = at
+		if _, ours := m.parts[p]; ours {
+			m.parts[p], m.fresh[p] = at, true
 		}
 	}
 }
 
 // Unkept returns the marks that changed since they were last asked for.
-func (m *Marks) Unkept() map[int32]kafka.Commit {
+func (m *Marks) Unkept() map[kafka.Partition]kafka.Commit {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	commits := make(map[int32]kafka.Commit, len(m.fresh))
-	for num := range m.fresh {
-		at := m.parts[num]
-		commits[num] = kafka.Commit{Offset: at.Next, Metadata: at.Metadata()}
+	commits := make(map[kafka.Partition]kafka.Commit, len(m.fresh))
+	for p := range m.fresh {
+		at := m.parts[p]
+		commits[p] = kafka.Commit{Offset: at.Next, Metadata: at.Metadata()}
 	}
 	clear(m.fresh)
 	return commits
 }
 
 // Again has marks that could not be kept returned once more.
-func (m *Marks) Again(commits map[int32]kafka.Commit) {
+func (m *Marks) Again(commits map[kafka.Partition]kafka.Commit) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for num := range commits {
-		if _, ours := m.parts[num]; ours {
-			m.fresh[num] = true
+	for p := range commits {
+		if _, ours := m.parts[p]; ours {
+			m.fresh[p] = true
 		}
 	}
 }
 
 // Annotate lets the commit of a transaction say how late the newest record is that was
 // processed.
-func Annotate(behind map[int32]Mark) func(*kmsg.TxnOffsetCommitRequest) error {
+func Annotate(behind map[kafka.Partition]Mark) func(*kmsg.TxnOffsetCommitRequest) error {
 	return func(req *kmsg.TxnOffsetCommitRequest) error {
 		for i := range req.Topics {
 			for j := range req.Topics[i].Partitions {
 				p := &req.Topics[i].Partitions[j]
-				if at, ok := behind[p.Partition]; ok {
+				if at, ok := behind[kafka.Partition{Topic: req.Topics[i].Topic, Num: p.Partition}]; ok {
 					text := at.Metadata()
 					p.Metadata = &text
 				}

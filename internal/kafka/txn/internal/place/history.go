@@ -15,12 +15,16 @@ import (
 
 // processedBefore reports whether anything of the source may have been processed, of
 // which the group knows nothing.
-func (f *Finder) processedBefore(ctx context.Context, extents map[int32]kafka.Extent) (bool, error) {
+func (f *Finder) processedBefore(ctx context.Context, extents map[string]map[int32]kafka.Extent) (bool, error) {
+	if f.Outputs == "" {
+		return false, nil
+	}
 	topics, err := f.Topics.List(ctx, f.Outputs)
 	if err != nil {
 		return false, err
 	}
-	fresh, err := f.fresh(ctx, extents, topics)
+	// The first source is the one whose records lead to all that is written.
+	fresh, err := f.fresh(ctx, extents[f.Sources[0]], topics)
 	if err != nil || fresh {
 		return false, err
 	}
@@ -28,10 +32,10 @@ func (f *Finder) processedBefore(ctx context.Context, extents map[int32]kafka.Ex
 }
 
 // fresh reports whether the source was made anew since anything was processed: it holds
-// nothing yet, or nothing that is not later than all that was written. Brokers delete a group's offsets with the topic, and people make it anew to give
-// it more partitions.
+// nothing yet, or nothing that is not later than all that was written. Brokers delete a group's offsets with
+// the topic, and people make it anew to give it more partitions.
 func (f *Finder) fresh(ctx context.Context, extents map[int32]kafka.Extent, topics []string) (bool, error) {
-	all, err := f.Topics.Partitions(ctx, f.Source)
+	all, err := f.Topics.Partitions(ctx, f.Sources[0])
 	if err != nil || all != len(extents) {
 		return false, err // of one without a leader nothing is known
 	}
@@ -49,7 +53,7 @@ func (f *Finder) fresh(ctx context.Context, extents map[int32]kafka.Extent, topi
 	if len(times) == 0 || newest.IsZero() {
 		return len(times) == 0, nil
 	}
-	first, err := f.Topics.FirstAfter(ctx, f.Source, times)
+	first, err := f.Topics.FirstAfter(ctx, f.Sources[0], times)
 	for num := range times {
 		if at, ok := first[num]; !ok || at > extents[num].Start {
 			return false, err

@@ -34,7 +34,7 @@
 //     holds a committed record, or has deleted some. That such a topic ends beyond its
 //     first offset is no proof: the very first transaction may have been aborted
 //     (TestANewInstallationBeginsWithTheFirstEvent).
-//   - A source that holds nothing, or nothing that is not later than all that the
+//   - A first source that holds nothing, or nothing that is not later than all that the
 //     outputs have got, was made anew, for more partitions perhaps
 //     (TestATopicMadeAnewWhileNoRouterRuns).
 //   - Otherwise nobody knows what was processed. What the outputs hold does not
@@ -60,6 +60,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/groups"
 	"github.com/anabranch/anabranch/internal/kafka/policy"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
@@ -86,18 +87,18 @@ type Finder struct {
 	Settings
 
 	own       *kgo.Client
-	committed map[int32]mark.Mark
+	committed map[kafka.Partition]mark.Mark
 }
 
 // Fetched notes what the group has committed: the client passes on the offsets
 // alone. It is a [kgo.OnOffsetsFetched].
 func (f *Finder) Fetched(_ context.Context, own *kgo.Client, resp *kmsg.OffsetFetchResponse) error {
-	f.own, f.committed = own, make(map[int32]mark.Mark)
+	f.own, f.committed = own, make(map[kafka.Partition]mark.Mark)
 	// The session's own client is asked from here on: what it reads is of the topic whose
 	// id it knows. Another may still know one that was deleted a moment ago.
 	f.Topics = topics.New(own, policy.Config{})
 	for _, group := range resp.Groups {
-		for _, topic := range group.Topics { // the source: the group has no other
+		for _, topic := range group.Topics {
 			for _, c := range topic.Partitions {
 				if c.Offset < 0 || c.ErrorCode != 0 {
 					continue
@@ -106,70 +107,83 @@ func (f *Finder) Fetched(_ context.Context, own *kgo.Client, resp *kmsg.OffsetFe
 				if c.Metadata != nil {
 					metadata = *c.Metadata
 				}
-				f.committed[c.Partition] = mark.Read(c.Offset, metadata)
+				f.committed[kafka.Partition{Topic: topic.Topic, Num: c.Partition}] = mark.Read(c.Offset, metadata)
 			}
 		}
 	}
 	return nil
 }
 
+// Place is where the processing of a partition begins.
+type Place struct {
+	mark.Mark
+
+	// Committed says that the group has an offset of the partition, which is Found. Next is
+	// another one where the log does not go on from there.
+	Committed bool
+	Found     int64
+}
+
 // Find puts each partition where its processing goes on, and returns that. Those of
 // which nobody can know it are taken out, and stay unread until somebody says it.
-func (f *Finder) Find(ctx context.Context, offsets map[int32]kgo.Offset) (map[int32]mark.Mark, error) {
+func (f *Finder) Find(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[kafka.Partition]Place, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
 	all, err := f.survey(ctx, offsets)
 	if err != nil {
 		return nil, fmt.Errorf("look for where to begin: %w", err)
 	}
-	begun := make(map[int32]mark.Mark, len(offsets))
-	for num := range offsets {
-		b := begin(all[num])
-		f.tell(num, all[num], b)
+	begun := make(map[kafka.Partition]Place, len(all))
+	for p, e := range all {
+		b := begin(e)
+		f.tell(p, e, b)
 		switch b.cause {
 		case notAtAll:
-			delete(offsets, num)
-			f.Waiting.add(num, false)
+			delete(offsets[p.Topic], p.Num)
+			f.Waiting.add(p, false)
 			continue
 		case notYet:
-			delete(offsets, num)
-			f.Waiting.add(num, true)
+			delete(offsets[p.Topic], p.Num)
+			f.Waiting.add(p, true)
 			continue
 		case asCommitted: // as it is, with the epoch by which the client sees what a log has lost
 		default:
-			offsets[num] = kgo.NewOffset().At(b.Next)
+			offsets[p.Topic][p.Num] = kgo.NewOffset().At(b.Next)
 		}
-		f.Waiting.Drop(num)
-		b.Of = all[num].topic
-		begun[num] = b.Mark
+		f.Waiting.Drop(p)
+		b.Of = e.topic
+		begun[p] = Place{b.Mark, e.committed != nil, b.from}
 	}
 	return begun, nil
 }
 
 // survey gathers the evidence for some partitions. The usual case, a commit within
 // the log, takes no more than the extents.
-func (f *Finder) survey(ctx context.Context, wanted map[int32]kgo.Offset) (map[int32]evidence, error) {
-	extents, err := f.Topics.Extents(ctx, f.Source)
+func (f *Finder) survey(ctx context.Context, wanted map[string]map[int32]kgo.Offset) (map[kafka.Partition]evidence, error) {
+	extents, err := f.Topics.Extents(ctx, f.Sources...)
 	if err != nil {
 		return nil, err
 	}
-	id, err := f.Topics.ID(ctx, f.Source)
-	if err != nil {
-		return nil, err
-	}
-	all := make(map[int32]evidence, len(wanted))
+	all := make(map[kafka.Partition]evidence)
 	lacking := false
-	for num := range wanted {
-		extent, told := extents[f.Source][num]
-		e := evidence{extent: extent, topic: id, leaderless: !told, last: f.Marks.LastOf(num), later: -1}
-		if m, ok := f.committed[num]; ok {
-			e.committed = &m
+	for topic, partitions := range wanted {
+		id, err := f.Topics.ID(ctx, topic)
+		if err != nil {
+			return nil, err
 		}
-		lacking = lacking || told && e.committed == nil
-		all[num] = e
+		for num := range partitions {
+			p := kafka.Partition{Topic: topic, Num: num}
+			extent, told := extents[topic][num]
+			e := evidence{extent: extent, topic: id, leaderless: !told, last: f.Marks.LastOf(p), later: -1}
+			if m, ok := f.committed[p]; ok {
+				e.committed = &m
+			}
+			lacking = lacking || told && e.committed == nil
+			all[p] = e
+		}
 	}
 	if lacking {
-		if err := f.recall(ctx, all, extents[f.Source]); err != nil {
+		if err := f.recall(ctx, all, extents); err != nil {
 			return nil, err
 		}
 	}
@@ -178,40 +192,46 @@ func (f *Finder) survey(ctx context.Context, wanted map[int32]kgo.Offset) (map[i
 
 // date looks up what is later than all that was processed, where marks are beyond the
 // end of the log, or went back.
-func (f *Finder) date(ctx context.Context, all map[int32]evidence) error {
-	times := make(map[int32]time.Time)
-	for num, e := range all {
+func (f *Finder) date(ctx context.Context, all map[kafka.Partition]evidence) error {
+	times := make(map[string]map[int32]time.Time)
+	at := func(p kafka.Partition, newest time.Time) {
+		if times[p.Topic] == nil {
+			times[p.Topic] = make(map[int32]time.Time)
+		}
+		times[p.Topic][p.Num] = newest
+	}
+	for p, e := range all {
 		switch m := e.found(); {
 		case e.leaderless, m == nil, e.ofAnother(m):
 		case e.wentBack():
-			times[num] = e.last.Newest
+			at(p, e.last.Newest)
 		case m.Next > e.extent.End && !m.Newest.IsZero():
-			times[num] = m.Newest
+			at(p, m.Newest)
 		}
 	}
-	if len(times) == 0 {
-		return nil
-	}
-	first, err := f.Topics.FirstAfter(ctx, f.Source, times)
-	if err != nil {
-		return err
-	}
-	for num, at := range first {
-		e := all[num]
-		e.later = at
-		all[num] = e
+	for topic, of := range times {
+		first, err := f.Topics.FirstAfter(ctx, topic, of)
+		if err != nil {
+			return err
+		}
+		for num, later := range first {
+			p := kafka.Partition{Topic: topic, Num: num}
+			e := all[p]
+			e.later = later
+			all[p] = e
+		}
 	}
 	return nil
 }
 
 // tell logs where a partition begins, unless that is where anybody would expect it.
 // What a log has lost is said once: there is no commit until something is processed.
-func (f *Finder) tell(num int32, e evidence, b beginning) {
-	log := f.Log.With("topic", f.Source, "partition", num, "begin", b.Next)
+func (f *Finder) tell(p kafka.Partition, e evidence, b beginning) {
+	log := f.Log.With("topic", p.Topic, "partition", p.Num, "begin", b.Next)
 	switch b.cause {
 	case asCommitted, notAtAll: // the latter is said for all partitions at once
 	case notYet:
-		f.Log.Warn("partition has no leader, it is processed when it has one", "topic", f.Source, "partition", num)
+		f.Log.Warn("partition has no leader, it is processed when it has one", "topic", p.Topic, "partition", p.Num)
 	case asNew:
 		log.Debug("partition was never processed, beginning with its first event")
 	case asKept:
@@ -221,21 +241,21 @@ func (f *Finder) tell(num int32, e evidence, b beginning) {
 	case asTold:
 		log.Warn("group has no offset for the partition, processing begins where the setting says", "group", f.Group, "setting", f.Start.Variable, "value", f.Start.Value)
 	case asAnew, asDeleted, asCut:
-		if f.Marks.Lost(num, b.Next) {
-			f.tellLoss(log, e, b)
+		if f.Marks.Lost(p, b.Next) {
+			f.tellLoss(log, p.Topic, e, b)
 		}
 	}
 }
 
-func (f *Finder) tellLoss(log *slog.Logger, e evidence, b beginning) {
+func (f *Finder) tellLoss(log *slog.Logger, topic string, e evidence, b beginning) {
 	switch b.cause {
 	case asAnew:
 		log.Error("topic was deleted and created again since it was last processed: what it held unprocessed is lost, processing begins with the first event of the new one", "processed_up_to", b.from)
 	case asDeleted:
-		f.Losses.Count(f.Source, groups.Deleted, b.Next-b.from)
+		f.Losses.Count(topic, groups.Deleted, b.Next-b.from)
 		log.Error("events were deleted before they were processed: the topic has to keep them for longer than all processes of the group are away", "processed_up_to", b.from)
 	default: // asCut
-		f.Losses.Count(f.Source, groups.Truncated, b.from-e.extent.End)
+		f.Losses.Count(topic, groups.Truncated, b.from-e.extent.End)
 		log.Error("offset of the group is beyond the end of the log, which lost its tail or was recreated: processing begins after everything that was processed before",
 			"processed_up_to", b.from, "newest_processed", b.Newest, "end", e.extent.End)
 	}

@@ -38,12 +38,12 @@ func (s Start) Time() (time.Time, error) {
 }
 
 // recall looks for evidence of partitions without a commit.
-func (f *Finder) recall(ctx context.Context, all map[int32]evidence, extents map[int32]kafka.Extent) error {
+func (f *Finder) recall(ctx context.Context, all map[kafka.Partition]evidence, extents map[string]map[int32]kafka.Extent) error {
 	kept, err := f.kept(ctx)
 	if err != nil {
 		return err
 	}
-	commits, err := f.Topics.Commits(ctx, f.Group, f.Source)
+	commits, err := f.commits(ctx, f.Group)
 	if err != nil {
 		return err
 	}
@@ -54,29 +54,29 @@ func (f *Finder) recall(ctx context.Context, all map[int32]evidence, extents map
 			return err
 		}
 	}
-	told := map[int32]int64{}
+	told := map[kafka.Partition]int64{}
 	if history {
 		if told, err = f.told(ctx, extents); err != nil {
 			return err
 		}
 	}
-	for num, e := range all {
-		if c, ok := kept[num]; ok {
+	for p, e := range all {
+		if c, ok := kept[p]; ok {
 			m := mark.Read(c.Offset, c.Metadata)
 			e.kept = &m
 		}
-		if at, ok := told[num]; ok {
+		if at, ok := told[p]; ok {
 			e.told = &at
 		}
 		e.neighbours, e.history = neighbours, history
-		all[num] = e
+		all[p] = e
 	}
 	return nil
 }
 
 // kept returns the copy of the group's offsets; nothing where we may not read it.
-func (f *Finder) kept(ctx context.Context) (map[int32]kafka.Commit, error) {
-	kept, err := f.Topics.Commits(ctx, f.Copy, f.Source)
+func (f *Finder) kept(ctx context.Context) (map[kafka.Partition]kafka.Commit, error) {
+	kept, err := f.commits(ctx, f.Copy)
 	if errors.Is(err, kerr.GroupAuthorizationFailed) {
 		f.Log.Warn("copy of the group's offsets can't be read, processing continues without it", "group", f.Copy, "error", kafka.Advised(err))
 		return nil, nil
@@ -84,10 +84,25 @@ func (f *Finder) kept(ctx context.Context) (map[int32]kafka.Commit, error) {
 	return kept, err
 }
 
+// commits are those of a group for all sources.
+func (s *Settings) commits(ctx context.Context, group string) (map[kafka.Partition]kafka.Commit, error) {
+	all := make(map[kafka.Partition]kafka.Commit)
+	for _, topic := range s.Sources {
+		commits, err := s.Topics.Commits(ctx, group, topic)
+		if err != nil {
+			return nil, err
+		}
+		for num, c := range commits {
+			all[kafka.Partition{Topic: topic, Num: num}] = c
+		}
+	}
+	return all, nil
+}
+
 // told is where the setting leads, for all partitions; nothing where it leads
 // nowhere. It is kept for all of them before it is used for some: the setting is for
 // one start alone, and other processes are to know of it too.
-func (f *Finder) told(ctx context.Context, extents map[int32]kafka.Extent) (map[int32]int64, error) {
+func (f *Finder) told(ctx context.Context, extents map[string]map[int32]kafka.Extent) (map[kafka.Partition]int64, error) {
 	since, err := f.Start.Time()
 	if err != nil {
 		return nil, err
@@ -97,30 +112,41 @@ func (f *Finder) told(ctx context.Context, extents map[int32]kafka.Extent) (map[
 	}
 	// What is not told now would be taken for new beside the others, also where a leader
 	// came back since the extents were looked up.
-	all, err := f.Topics.Partitions(ctx, f.Source)
-	if err == nil && len(extents) < all {
-		err = fmt.Errorf("%d of %d partitions of %s have no leader, %s waits until they do", all-len(extents), all, f.Source, f.Start.Variable)
-	}
-	if err != nil {
-		return nil, err
-	}
-	var later map[int32]ranges.Range
-	if !since.IsZero() {
-		if later, err = ranges.List(ctx, f.Topics.Client, f.Source, since); err != nil {
+	commits := make(map[kafka.Partition]kafka.Commit)
+	told := make(map[kafka.Partition]int64)
+	for _, topic := range f.Sources {
+		led := extents[topic]
+		all, err := f.Topics.Partitions(ctx, topic)
+		if err == nil && len(led) < all {
+			err = fmt.Errorf("%d of %d partitions of %s have no leader, %s waits until they do", all-len(led), all, topic, f.Start.Variable)
+		}
+		if err != nil {
 			return nil, err
 		}
-	}
-	told, commits := make(map[int32]int64, len(extents)), make(map[int32]kafka.Commit, len(extents))
-	for num, extent := range extents {
-		switch f.Start.Value {
-		case startFirst:
-			told[num] = extent.Start
-		case startEnd:
-			told[num] = extent.End
-		default:
-			told[num] = later[num].Start
+		var later map[int32]ranges.Range
+		if !since.IsZero() {
+			if later, err = ranges.List(ctx, f.Topics.Client, topic, since); err != nil {
+				return nil, err
+			}
 		}
-		commits[num] = kafka.Commit{Offset: told[num]}
+		for num, extent := range led {
+			p := kafka.Partition{Topic: topic, Num: num}
+			told[p] = f.Start.in(extent, later[num].Start)
+			commits[p] = kafka.Commit{Offset: told[p]}
+		}
 	}
-	return told, mark.CommitLasting(ctx, f.own, f.Copy, f.Source, commits)
+	return told, mark.CommitLasting(ctx, f.own, f.Copy, commits)
+}
+
+// in is where the setting leads in a partition, whose first record since a time has the
+// offset later.
+func (s Start) in(extent kafka.Extent, later int64) int64 {
+	switch s.Value {
+	case startFirst:
+		return extent.Start
+	case startEnd:
+		return extent.End
+	default:
+		return later
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/ranges"
 )
 
@@ -15,25 +16,25 @@ import (
 // ready, and may be used by many goroutines.
 type Waiting struct {
 	mu    sync.Mutex
-	parts map[int32]bool // for a leader
-	told  time.Time      // when the log was told last
+	parts map[kafka.Partition]bool // for a leader
+	told  time.Time                // when the log was told last
 }
 
-func (w *Waiting) add(num int32, leaderless bool) {
+func (w *Waiting) add(p kafka.Partition, leaderless bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.parts == nil {
-		w.parts = make(map[int32]bool)
+		w.parts = make(map[kafka.Partition]bool)
 	}
-	w.parts[num] = leaderless
+	w.parts[p] = leaderless
 }
 
 // Drop forgets partitions: they are placed, or somebody else's.
-func (w *Waiting) Drop(partitions ...int32) {
+func (w *Waiting) Drop(partitions ...kafka.Partition) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, num := range partitions {
-		delete(w.parts, num)
+	for _, p := range partitions {
+		delete(w.parts, p)
 	}
 }
 
@@ -45,17 +46,17 @@ func (w *Waiting) Clear() {
 }
 
 // partitions are those that wait for a leader, or to be told, in order.
-func (w *Waiting) partitions(leaderless bool) []int32 {
+func (w *Waiting) partitions(leaderless bool) []kafka.Partition {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var nums []int32
-	for num, waits := range w.parts {
+	var parts []kafka.Partition
+	for p, waits := range w.parts {
 		if waits == leaderless {
-			nums = append(nums, num)
+			parts = append(parts, p)
 		}
 	}
-	slices.Sort(nums)
-	return nums
+	slices.SortFunc(parts, kafka.Partition.Compare)
+	return parts
 }
 
 // due reports whether the log has to be told now.
@@ -78,8 +79,8 @@ func (s *Settings) Waits() error {
 	if len(parts) == 0 {
 		return nil
 	}
-	return fmt.Errorf("group %s has no offsets for %s%v, though events were processed before, and processing waits to be told where to begin: set %s",
-		s.Group, s.Source, parts, s.Start.Variable)
+	return fmt.Errorf("group %s has no offsets for %v, though events were processed before, and processing waits to be told where to begin: set %s",
+		s.Group, parts, s.Start.Variable)
 }
 
 // Settled reports whether partitions that wait can be placed now: another process was
@@ -94,7 +95,7 @@ func (s *Settings) Settled(ctx context.Context) bool {
 		return false
 	}
 	for _, group := range []string{s.Group, s.Copy} {
-		if commits, err := s.Topics.Commits(ctx, group, s.Source); err == nil && len(commits) > 0 {
+		if commits, err := s.commits(ctx, group); err == nil && len(commits) > 0 {
 			return true
 		}
 	}
@@ -112,8 +113,8 @@ func (s *Settings) led(ctx context.Context) bool {
 	if len(leaderless) == 0 {
 		return false
 	}
-	extents, err := s.Topics.Extents(ctx, s.Source)
-	return err == nil && slices.ContainsFunc(leaderless, func(num int32) bool { _, told := extents[s.Source][num]; return told })
+	extents, err := s.Topics.Extents(ctx, s.Sources...)
+	return err == nil && slices.ContainsFunc(leaderless, func(p kafka.Partition) bool { _, told := extents[p.Topic][p.Num]; return told })
 }
 
 // lastWritten is when the last record was written, as far as topics still hold it.

@@ -17,6 +17,9 @@ import (
 
 // Settings are what a session works with.
 type Settings struct {
+	// Balancer shares out the partitions among the members. Nil, of a runner:
+	// cooperative-sticky, with which most stay where they are when members come and go.
+	Balancer kgo.GroupBalancer
 	// Options are those of the stage's sessions alone. They win over all others.
 	Options []kgo.Opt
 	// TransactionalID is one process's alone among all that run, and the same
@@ -46,7 +49,7 @@ const (
 	leaveTimeout = 2 * time.Second
 )
 
-// Session reads a topic as a member of a group, and writes in transactions.
+// Session reads topics as a member of a group, and writes in transactions.
 type Session struct {
 	*kgo.GroupTransactSession
 
@@ -71,14 +74,14 @@ func Open(set Settings, input mark.Input, id string, callbacks ...kgo.Opt) (*Ses
 func (s *Session) options() []kgo.Opt {
 	opts := []kgo.Opt{
 		kgo.ConsumerGroup(s.input.Group),
-		kgo.ConsumeTopics(s.input.Source),
+		kgo.ConsumeTopics(s.input.Sources...),
 		kgo.TransactionalID(s.id),
 		kgo.TransactionTimeout(s.set.TransactionTimeout),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		// Markers of transactions come with the records: only so is it known, and
 		// committed, that nothing but a marker is left of a partition.
 		kgo.KeepControlRecords(),
-		kgo.Balancers(kgo.CooperativeStickyBalancer()),
+		kgo.Balancers(s.set.Balancer),
 		kgo.SessionTimeout(fence.SessionTimeout),
 		kgo.RebalanceTimeout(rebalanceTimeout),
 		kgo.HeartbeatInterval(heartbeatInterval),

@@ -1,0 +1,35 @@
+// Package seen knows which calls a stage has seen: the fingerprints of a partition's
+// calls below an offset, for a horizon. It is the memory of a stage that processes each
+// call once, however often it was sent.
+//
+//	fingerprint  what stands for a call, and the key that it is made with
+//	store        the sets of a process, their directory, and what goes on beside the loop
+//	set          one partition's: a batch of a transaction, what is asked, added, restored
+//	generation   what was added last, in memory, with its log (log)
+//	run          what was before: sorted fingerprints in a file, and a filter in memory
+//	stream       merging runs
+//	table, file  a set in memory; files
+//
+// A set is a function of the log below an offset, and so is nothing that a transaction has
+// to write: it is changed when one has committed ([Batch.Commit]), says up to where
+// ([Set.Next]), and is read again from the log when it is lost (package digest).
+//
+// # Non-obvious
+//
+//   - The loop waits for no file. It puts fingerprints into memory; logs, runs and merges
+//     are the store's goroutine's. What can't be written stays in memory, is said and
+//     counted, and is tried again (TestADiskThatIsFull).
+//   - Time is the log's: a bucket is of the records' time stamps, never earlier than the
+//     one before, and what expires does so as the log moves on. So a backlog of days is
+//     compared with what was before it, and a record of the future ends nobody's horizon
+//     (TestExpiry, TestARecordOfTheFuture).
+//   - A call that is seen again is remembered anew: the horizon is since the last time.
+//   - Runs are merged within their bucket alone, so that a bucket can expire by itself.
+//   - Files follow on one another by their offsets. What a crash or a disk has damaged is
+//     cut off with all behind it, and read again from the brokers
+//     (TestFilesThatAreDamaged, TestEachCutOfALog). A page that is found damaged while it
+//     is asked for makes the set useless, which [Set.Err] says (TestADamagedPage).
+//   - The directory for temporary files has files without names: a kill leaves none.
+//   - Fingerprints hold the key of the record too: the same messageId of another user is
+//     another call, on whichever partition it is.
+package seen

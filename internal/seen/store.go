@@ -1,0 +1,322 @@
+package seen
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Buckets are how many of them the horizon has, beside the present one. What expires does
+// so by whole buckets.
+const Buckets = 24
+
+// What fails: the values of [Options.Failed].
+const (
+	OperationRead  = "read"
+	OperationWrite = "write"
+)
+
+const (
+	// retryAfter is how long after a failure files are written that could not be, and
+	// repeatAfter how often the log says that this goes on.
+	retryAfter  = 30 * time.Second
+	repeatAfter = time.Minute
+)
+
+// Options are what a store is opened with.
+type Options struct {
+	// Dir has a directory for each partition; empty: the files have no names, in the
+	// directory for temporary files, and are gone with the process.
+	Dir string
+	// Window is the horizon.
+	Window time.Duration
+	Logger *slog.Logger
+	// Failed counts what failed by its kind. It may be called by any goroutine.
+	Failed func(operation string)
+}
+
+// Store has the sets of partitions, and one goroutine that does for all of them what
+// takes time.
+type Store struct {
+	opts Options
+	lock *flock.Flock // nil: without a directory
+	work chan struct{}
+	end  chan struct{}
+	done sync.WaitGroup
+
+	mu       sync.Mutex
+	sets     map[*Set]bool
+	failure  time.Time // the last one to write
+	said     time.Time
+	withheld int // failures that the log was not told of
+}
+
+// Open opens the sets in a directory, which no other process uses.
+func Open(opts Options) (*Store, error) {
+	s := &Store{opts: opts, work: make(chan struct{}, 1), end: make(chan struct{}), sets: make(map[*Set]bool)}
+	if opts.Dir != "" {
+		if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
+			return nil, fmt.Errorf("make the directory for calls seen: %w", err)
+		}
+		s.lock = flock.New(filepath.Join(opts.Dir, "lock"))
+		ours, err := s.lock.TryLock()
+		if err != nil {
+			return nil, fmt.Errorf("lock the directory for calls seen: %w", err)
+		}
+		if !ours {
+			return nil, fmt.Errorf("directory %s is used by another process: give each its own", opts.Dir)
+		}
+	}
+	s.done.Go(s.run)
+	return s, nil
+}
+
+// Close closes the store, whose sets are closed.
+func (s *Store) Close() {
+	close(s.end)
+	s.done.Wait()
+	for _, set := range s.open() {
+		set.Close()
+	}
+	if s.lock != nil {
+		_ = s.lock.Unlock() // the end of the process does it too
+	}
+}
+
+// Width is how long a bucket is.
+func (s *Store) Width() time.Duration { return max(s.opts.Window/Buckets, time.Second) }
+
+// Bucket is the bucket of a record with a time stamp. One of the future counts as now:
+// whose clock is ahead must not end everybody's horizon.
+func (s *Store) Bucket(at time.Time) int64 {
+	if now := time.Now(); at.After(now) {
+		at = now
+	}
+	return max(at.UnixNano(), 0) / int64(s.Width())
+}
+
+func (s *Store) run() {
+	retry := time.NewTicker(retryAfter)
+	defer retry.Stop()
+	for {
+		select {
+		case <-s.work:
+		case <-retry.C:
+		case <-s.end:
+			return
+		}
+		for _, set := range s.open() {
+			set.tend()
+		}
+	}
+}
+
+func (s *Store) wake() {
+	select {
+	case s.work <- struct{}{}:
+	default:
+	}
+}
+
+func (s *Store) open() []*Set {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.sets))
+}
+
+func (s *Store) forget(set *Set) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sets, set)
+}
+
+// failed says and counts what failed.
+func (s *Store) failed(operation string, err error) {
+	s.opts.Failed(operation)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if operation == OperationWrite {
+		s.failure = time.Now()
+	}
+	if !s.said.IsZero() && time.Since(s.said) < repeatAfter {
+		s.withheld++
+		return
+	}
+	s.opts.Logger.Error("files of calls seen failed, calls are processed all the same", "operation", operation, "error", err, "failures_before", s.withheld)
+	s.said, s.withheld = time.Now(), 0
+}
+
+// removed is told of the removal of files. What is still there is found and removed when
+// its set is opened again.
+func (s *Store) removed(err error) {
+	if err != nil {
+		s.failed(OperationWrite, fmt.Errorf("remove a file of calls seen: %w", err))
+	}
+}
+
+func (s *Store) mayRetry() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failure.IsZero() || time.Since(s.failure) >= retryAfter
+}
+
+// Counts returns how many calls the sets know, and how many of them would be forgotten
+// with the process since they can't be written.
+func (s *Store) Counts() (all, unwritten int) {
+	for _, set := range s.open() {
+		n, u := set.counts()
+		all, unwritten = all+n, unwritten+u
+	}
+	return all, unwritten
+}
+
+// Set opens the set of a partition as its files have it: of names together with the
+// horizon. What is of others is removed, and so is what is damaged, with all behind it;
+// the log says so.
+func (s *Store) Set(partition int32, names ...string) (*Set, error) {
+	sum := digestOf("anabranch set of calls", append(slices.Clone(names), s.opts.Window.String(), strconv.Itoa(int(partition))))
+	set := &Set{store: s, of: identity(sum[:Bytes]), next: -1, loadingFrom: -1}
+	if s.opts.Dir != "" {
+		set.dir = filepath.Join(s.opts.Dir, strconv.Itoa(int(partition)))
+		if err := set.open(); err != nil {
+			set.Close()
+			return nil, fmt.Errorf("open the calls seen of partition %d: %w", partition, err)
+		}
+	}
+	s.mu.Lock()
+	s.sets[set] = true
+	s.mu.Unlock()
+	s.wake()
+	return set, nil
+}
+
+// Wipe closes the set and removes its files.
+func (s *Set) Wipe() error {
+	s.Close()
+	if s.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(s.dir)
+}
+
+// open takes up the files of the set.
+func (s *Set) open() error {
+	entries, err := os.ReadDir(s.dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return os.MkdirAll(s.dir, 0o700)
+	}
+	if err != nil {
+		return err
+	}
+	var names struct{ runs, logs []string }
+	for _, entry := range entries {
+		switch name := entry.Name(); {
+		case strings.HasSuffix(name, runSuffix):
+			names.runs = append(names.runs, name)
+		case strings.HasSuffix(name, logSuffix):
+			names.logs = append(names.logs, name)
+		case strings.HasSuffix(name, newSuffix): // a kill left it
+			s.store.removed(os.Remove(filepath.Join(s.dir, name)))
+		}
+	}
+	if s.openRuns(names.runs) {
+		s.openLogs(names.logs)
+	} else {
+		s.drop(names.logs)
+	}
+	return nil
+}
+
+// openRuns opens runs that follow on one another, and reports whether these are all. The
+// names begin with numbers of a fixed width, so they are in the order of the offsets.
+func (s *Set) openRuns(names []string) (whole bool) {
+	for i, name := range names {
+		ext, ok := extentOf(name, runSuffix)
+		if ok && s.within(names[i+1:], ext) || ok && s.next >= ext.to {
+			s.drop([]string{name}) // it was merged, and a kill left it
+			continue
+		}
+		r, err := open(filepath.Join(s.dir, name))
+		switch {
+		case err != nil:
+		case r.of != s.of:
+			err = errors.New("it is of another topic, partition or horizon")
+		case r.from != ext.from || r.to != ext.to || s.next >= 0 && r.from != s.next:
+			err = corrupt("offsets %d to %d behind %d", r.from, r.to, s.next)
+		}
+		if err != nil {
+			if r != nil {
+				r.file.close()
+			}
+			s.unfit(name, err)
+			s.drop(names[i:])
+			return false
+		}
+		s.runs, s.next, s.bucket = append(s.runs, r), r.to, max(s.bucket, r.bucket)
+	}
+	return true
+}
+
+// within reports whether a run is part of one that begins with the same offset.
+func (s *Set) within(names []string, ext extent) bool {
+	for _, name := range names {
+		if other, ok := extentOf(name, runSuffix); ok && other.from == ext.from && other.to > ext.to {
+			return true
+		}
+	}
+	return false
+}
+
+// openLogs takes up generations of which no run was made.
+func (s *Set) openLogs(names []string) {
+	for i, name := range names {
+		of, g, err := openLog(filepath.Join(s.dir, name))
+		if g != nil && of == s.of && g.to <= s.next {
+			g.log.close()
+			s.drop([]string{name}) // there is a run of it
+			continue
+		}
+		if g != nil && (of != s.of || s.next >= 0 && g.from != s.next) {
+			g.log.close()
+			g, err = nil, errors.Join(err, errors.New("it is of another topic or horizon, or does not follow"))
+		}
+		if err != nil {
+			s.unfit(name, err)
+		}
+		if g == nil {
+			s.drop(names[i:])
+			return
+		}
+		if s.active != nil {
+			s.sealed = append(s.sealed, s.active)
+		}
+		s.active, s.next, s.bucket = g, g.to, max(s.bucket, g.bucket)
+		if err != nil {
+			s.drop(names[i+1:])
+			return
+		}
+	}
+}
+
+func (s *Set) unfit(name string, err error) {
+	s.store.opts.Logger.Warn("file of calls seen is of no use, what it had is read from the brokers", "file", filepath.Join(s.dir, name), "error", err)
+	if errors.Is(err, errCorrupt) {
+		s.store.opts.Failed(OperationRead)
+	}
+}
+
+func (s *Set) drop(names []string) {
+	for _, name := range names {
+		s.store.removed(os.Remove(filepath.Join(s.dir, name)))
+	}
+}
