@@ -133,3 +133,32 @@ func TestPeriodsHaveEdges(t *testing.T) {
 		}
 	}
 }
+
+// Of two values of one instant the one that comes later in the log is the newer, in
+// whatever order they arrive; of a set that is full, and values equally old, the last in
+// order goes.
+func TestTies(t *testing.T) {
+	t.Parallel()
+	event := func(value string, offset int64) state.Event {
+		return state.Event{At: 1_700_000_000_000, Offset: offset, Value: []byte(value)}
+	}
+	for _, c := range []struct {
+		take definition.Aggregate
+		want string
+	}{{definition.Last, `"a"`}, {definition.First, `"b"`}, {definition.Unique, `["a","b"]`}} {
+		for _, order := range [][]state.Event{
+			{event(`"a"`, 3), event(`"b"`, 1), event(`"c"`, 2)},
+			{event(`"c"`, 2), event(`"b"`, 1), event(`"a"`, 3)},
+		} {
+			s := state.SpecOf(c.take, definition.Window{}, 2)
+			st := s.New()
+			for _, e := range order {
+				st.Fold(&s, e)
+			}
+			q := state.Query{Spec: &s, Take: c.take}
+			if got := string(q.Get(st, 1_700_000_000_000).JSON()); got != c.want {
+				t.Errorf("%s: got %s, expected %s", c.take, got, c.want)
+			}
+		}
+	}
+}
