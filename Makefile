@@ -32,7 +32,7 @@ build: ## Build .bin/anabranch
 run: build ## Run every stage in one process, with the example workspace
 	$(BIN)/anabranch run
 
-.PHONY: test test-kafka test-redpanda bench bench-client fuzz
+.PHONY: test test-kafka test-redpanda bench bench-client fuzz personas-seeds
 test: ## Run the tests on the in-process broker, and on Redpanda where Docker has its image
 	go test $(PKG)
 	@! scripts/compose/redpanda.sh || $(MAKE) --no-print-directory test-redpanda
@@ -53,6 +53,11 @@ bench-client: ## Compare the Go client with the official one
 
 fuzz: ## Run each fuzz target for FUZZTIME (20s)
 	scripts/fuzz.sh $(FUZZTIME) $(PKG)
+
+# SEEDS is how many: make personas-seeds SEEDS=50000
+SEEDS ?= 10000
+personas-seeds: ## Hold audiences and traits of SEEDS (10000) random users against the oracle
+	go test -count=1 -timeout 60m -run TestTheOracleAgrees ./personas/internal/engine -engine.seeds $(SEEDS)
 
 # It starts a broker of its own, on KAFKA_PORT 19192 and the three after it.
 .PHONY: test-security

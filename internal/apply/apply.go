@@ -78,13 +78,13 @@ func (a *Applier) preview(ctx context.Context, file string, next *workspace.Snap
 	state, err := wstopic.Read(ctx, a.Kafka)
 	var changes []workspace.Change
 	if err == nil {
+		if wrong := next.Succeeds(state.Snapshot); wrong != nil {
+			return fmt.Errorf("apply %s: %w", file, wrong)
+		}
 		changes, _, err = state.Changes(next, a.Keys, a.Clear)
 	}
 	if err != nil {
 		return a.say(fmt.Sprintf("%s is valid: %s. The difference to what is in force is not known: %v", file, next, err))
-	}
-	if err := next.Succeeds(state.Snapshot); err != nil {
-		return fmt.Errorf("apply %s: %w", file, err)
 	}
 	return a.print(changes, file+" is in force already", "this is a dry run: nothing was changed")
 }

@@ -121,7 +121,7 @@ func (d *domain) schema() object {
 
 // notation is that of the operand in a domain.
 func (o operand) notation(d *domain) notation {
-	scalar := object{"type": []string{"string", "number", "boolean"}}
+	scalar := object{"anyOf": []any{object{"type": "string"}, object{"type": "number"}, object{"type": "boolean"}}}
 	switch {
 	case d.integer:
 		scalar = object{"type": "integer", "minimum": 0}

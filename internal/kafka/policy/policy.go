@@ -82,7 +82,7 @@ func (c Config) known(name string) (Policy, bool) {
 	case name == schemas.TopicRedriven:
 		// One partition: each transaction of a redrive writes to it.
 		return Policy{Partitions: 1, Configs: expire(redrivenFactor * c.deadLetters())}, true
-	case name == schemas.TopicWorkspace:
+	case name == schemas.TopicWorkspace, name == schemas.TopicRegulations:
 		return Policy{Partitions: 1, Configs: c.keepLast()}, true
 	case name == schemas.TopicPersonasInternal:
 		return Policy{Partitions: c.Partitions, Configs: expire(c.internal())}, true

@@ -86,40 +86,57 @@ func (a *advance) evaluate(d *computation, now int64, cause Cause) (next int64) 
 	if !a.p.seen || !a.p.identified && !d.anonymous || !a.isReady(d) {
 		return event.Never
 	}
-	change := Change{Class: d.class, Key: d.key, ID: d.key, Version: d.version, Cause: cause}
 	told := a.p.find(d.told)
-	var digest []byte
-	differs := false
-	switch {
-	case d.deleted:
-		next, differs = event.Never, told != nil && told.member && !cause.timed()
-	case d.node != nil:
-		r := d.node.eval(a.p, now, a.memo)
-		next, change.Member = r.flips, r.holds
-		differs = r.holds != (told != nil && told.member)
-	default:
-		st := a.p.state(d.leaf)
-		got := d.query.Get(st, now)
-		next, change.Value = d.query.Edge(st, now), got.JSON()
-		digest = digestOf(change.Value)
-		// A user who never had a value is told none.
-		differs = told == nil && !got.Empty || told != nil && !bytes.Equal(told.digest, digest)
+	truth := a.truth(d, told, now, cause)
+	if !truth.differs {
+		return truth.next
 	}
-	if !differs {
-		return next
+	every := d.every
+	if d.deleted {
+		every = 0
 	}
-	if told != nil && !d.deleted && now < told.at+d.every {
-		return min(next, told.at+d.every)
+	if told != nil && now < told.at+every {
+		return min(truth.next, told.at+every)
 	}
 	at := now
 	if cause == CauseEvent {
 		at = min(now, a.p.last)
 	}
 	if told != nil {
-		at = max(at, told.at+d.every*int64(1-index(d.deleted)))
+		at = max(at, told.at+every)
 	}
-	a.tell(d, change, at, digest)
-	return next
+	a.tell(d, &truth, at, cause)
+	return truth.next
+}
+
+// truth is what holds of a user by a definition.
+type truth struct {
+	member  bool
+	value   []byte // of a computed trait
+	digest  []byte // of the value
+	differs bool   // from what was told
+	next    int64  // when it may be another
+}
+
+func (a *advance) truth(d *computation, told *told, now int64, cause Cause) truth {
+	member := told != nil && told.member
+	switch {
+	case d.deleted: // which is told by a sweep, not whenever the user does something
+		return truth{next: event.Never, differs: member && !cause.timed()}
+	case d.node != nil:
+		r := d.node.eval(a.p, now, a.memo)
+		return truth{member: r.holds, next: r.flips, differs: r.holds != member}
+	}
+	st := a.p.state(d.leaf)
+	got := d.query.Get(st, now)
+	t := truth{value: got.JSON(), next: d.query.Edge(st, now)}
+	t.digest = digestOf(t.value)
+	if told == nil {
+		t.differs = !got.Empty // who never had a value is told none
+	} else {
+		t.differs = !bytes.Equal(told.digest, t.digest)
+	}
+	return t
 }
 
 func index(b bool) int {
@@ -130,15 +147,14 @@ func index(b bool) int {
 }
 
 // tell notes a change as told.
-func (a *advance) tell(d *computation, change Change, at int64, digest []byte) {
+func (a *advance) tell(d *computation, t *truth, at int64, cause Cause) {
 	a.p.seq++
-	change.Seq, change.At = a.p.seq, time.UnixMilli(at).UTC()
-	if change.Value != nil {
-		change.Value = bytes.Clone(change.Value)
-	}
-	a.p.tell(told{id: d.told, at: at, member: change.Member, digest: digest})
+	a.p.tell(told{id: d.told, at: at, member: t.member, digest: t.digest})
 	a.p.dirty = true
-	a.changes = append(a.changes, change)
+	a.changes = append(a.changes, Change{
+		Class: d.class, Key: d.key, ID: d.key, Version: d.version, Member: t.member, Value: bytes.Clone(t.value),
+		At: time.UnixMilli(at).UTC(), Cause: cause, Seq: a.p.seq,
+	})
 }
 
 func (a *advance) isReady(d *computation) bool {

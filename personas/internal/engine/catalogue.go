@@ -41,15 +41,15 @@ func (c *Catalogue) arrange() {
 	for _, l := range c.leaves {
 		l.concern = newMarks(len(c.told))
 	}
+	fresh := make([]result, c.memos)
 	for i, d := range c.told {
-		d.place = i
 		if d.seen {
 			c.seen.set(i)
 		}
 		for _, l := range d.needs {
 			l.concern.set(i)
 		}
-		d.fresh = d.node != nil && d.node.eval(&Profile{}, 0, nil).holds
+		d.fresh = d.node != nil && d.node.eval(&Profile{}, 0, fresh).holds
 	}
 }
 
@@ -85,7 +85,7 @@ func (c *Catalogue) Leaf(id LeafID) (Leaf, bool) {
 	if l == nil {
 		return Leaf{}, false
 	}
-	return Leaf{ID: id, History: l.history, Retention: millis(l.spec.Keep)}, true
+	return Leaf{ID: id, History: l.history, Key: l.own, Retention: millis(l.spec.Keep)}, true
 }
 
 func (c *Catalogue) find(id LeafID) *leaf {

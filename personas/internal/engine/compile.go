@@ -29,7 +29,6 @@ type computation struct {
 	anonymous bool
 	every     int64 // milliseconds between two changes, at least
 	deleted   bool  // an audience whose members are told that they have left
-	place     int   // in Catalogue.told; -1: nothing is told of it, others refer to it
 
 	node  *node       // of an audience
 	leaf  *leaf       // of a trait
@@ -122,7 +121,7 @@ func (c *compiler) audience(a *Audience) (*computation, error) {
 	c.made[a.ID] = nil
 	d := &computation{
 		class: ClassAudience, key: a.ID, version: a.Version, anonymous: a.Anonymous,
-		every: a.AtMostEvery.Milliseconds(), place: -1,
+		every: a.AtMostEvery.Milliseconds(),
 	}
 	var err error
 	if d.node, err = c.node(d, a, &a.When); err != nil {
@@ -164,11 +163,11 @@ func (c *compiler) leafNode(d *computation, a *Audience, l *definition.Leaf) (*n
 	switch {
 	case l.Did != nil:
 		n.kind, n.test = stateOf, event.TestOf(l.Did.Is)
-		n.leaf, n.query = c.did(private(ClassAudience, &a.Common), a.History, l.Did)
+		n.leaf, n.query = c.did(ownerOf(ClassAudience, &a.Common), l.Did)
 		d.need(n.leaf)
 	case l.Trait != nil:
 		n.kind = stateOf
-		n.leaf, n.query = c.userTrait(private(ClassAudience, &a.Common), a.History, l.Trait)
+		n.leaf, n.query = c.userTrait(ownerOf(ClassAudience, &a.Common), l.Trait)
 		d.need(n.leaf)
 	case l.Profile != "":
 		n.kind, d.seen = seenAt, true
@@ -220,10 +219,10 @@ func (c *compiler) trait(t *Trait) *computation {
 	}
 	d := &computation{
 		class: ClassComputedTrait, key: t.ID, version: t.Version, anonymous: t.Anonymous,
-		every: t.AtMostEvery.Milliseconds(), place: -1,
+		every: t.AtMostEvery.Milliseconds(),
 	}
 	spec := state.SpecOf(t.Take, t.Event.Window, most)
-	d.leaf = c.eventLeaf(private(ClassComputedTrait, &t.Common), t.History, &t.Event, t.Of, &spec)
+	d.leaf = c.eventLeaf(ownerOf(ClassComputedTrait, &t.Common), &t.Event, t.Of, &spec)
 	d.query = query(d.leaf, t.Take, t.Event.Window, t.AtLeast)
 	d.need(d.leaf)
 	return d
@@ -237,10 +236,10 @@ func query(l *leaf, take definition.Aggregate, w definition.Window, atLeast int)
 }
 
 // did compiles a condition on what a user did.
-func (c *compiler) did(private string, history definition.History, d *definition.Did) (*leaf, state.Query) {
+func (c *compiler) did(own owner, d *definition.Did) (*leaf, state.Query) {
 	take := cmp.Or(d.Take, definition.Count)
 	spec := state.SpecOf(take, d.Event.Window, most(take, d.Is))
-	l := c.eventLeaf(private, history, &d.Event, d.Of, &spec)
+	l := c.eventLeaf(own, &d.Event, d.Of, &spec)
 	return l, query(l, take, d.Event.Window, 0)
 }
 

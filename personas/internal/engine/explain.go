@@ -31,7 +31,7 @@ func (c *Catalogue) Explain(p *Profile, key string, now time.Time) (Node, error)
 		switch {
 		case d.key != key:
 		case d.node != nil:
-			return d.node.explain(p, at), nil
+			return d.node.explain(p, at, make([]result, c.memos)), nil
 		case d.leaf != nil:
 			st := p.state(d.leaf)
 			got := d.query.Get(st, at)
@@ -48,13 +48,14 @@ func timeOf(at int64) time.Time {
 	return time.UnixMilli(at).UTC()
 }
 
-func (n *node) explain(p *Profile, now int64) Node {
-	r := n.eval(p, now, nil)
+func (n *node) explain(p *Profile, now int64, memo []result) Node {
+	r := n.eval(p, now, memo)
 	out := Node{Text: n.text(), Holds: r.holds, FlipsAt: timeOf(r.flips)}
-	for _, child := range n.children {
-		out.Children = append(out.Children, child.explain(p, now))
-	}
 	switch n.kind {
+	case allOf, anyOf, not: // what another audience is made of is its own affair
+		for _, child := range n.children {
+			out.Children = append(out.Children, child.explain(p, now, memo))
+		}
 	case stateOf:
 		if value := n.query.Get(p.state(n.leaf), now).JSON(); string(value) != "null" {
 			out.Value = value

@@ -161,9 +161,6 @@ func (c *Catalogue) Merge(into, from *Profile) {
 	for _, link := range from.Links {
 		into.Link(link.ID, link.At)
 	}
-	if into.due == 0 || from.due != 0 && from.due < into.due {
-		into.due = from.due
-	}
 	for i := range from.entries {
 		l := c.find(from.entries[i].id)
 		if l == nil {

@@ -19,7 +19,8 @@ type leaf struct {
 	id      LeafID
 	spec    state.Spec
 	history definition.History
-	concern marks // the definitions that it concerns
+	own     string // the definition that alone may use it, empty: all may
+	concern marks  // the definitions that it concerns
 
 	// of is where an event has the value; valued says that it needs one.
 	of     event.Of
@@ -43,19 +44,24 @@ type eventKey struct {
 	name string
 }
 
-// private returns what sets apart the state of a definition that does not look back at
-// all of the log: it can't be shared with one that looks back otherwise.
-func private(class Class, d *definition.Common) string {
+// owner is whose a leaf is: that of all, or of one definition, which does not look back at
+// all of the log and can't share with one that looks back otherwise.
+type owner struct {
+	text, key string
+	history   definition.History
+}
+
+func ownerOf(class Class, d *definition.Common) owner {
 	if d.History.Full {
-		return ""
+		return owner{history: d.History}
 	}
-	return fmt.Sprintf("%s %q since %d", class, d.ID, d.History.For.Milliseconds())
+	return owner{fmt.Sprintf("%s %q since %d", class, d.ID, d.History.For.Milliseconds()), d.ID, d.History}
 }
 
 // eventLeaf returns the leaf of an event.
-func (c *compiler) eventLeaf(private string, history definition.History, e *definition.Event, of definition.Path, spec *state.Spec) *leaf {
+func (c *compiler) eventLeaf(own owner, e *definition.Event, of definition.Path, spec *state.Spec) *leaf {
 	text := eventText(e)
-	l, isNew := c.leaf(private, history, spec, text, fmt.Sprintf("%q", of))
+	l, isNew := c.leaf(own, spec, text, fmt.Sprintf("%q", of))
 	if !isNew {
 		return l
 	}
@@ -80,9 +86,9 @@ func (c *compiler) eventLeaf(private string, history definition.History, e *defi
 const anyName = "\xff*"
 
 // userTrait returns the leaf of a trait of identify calls, and the query for its value.
-func (c *compiler) userTrait(private string, history definition.History, path definition.Path) (*leaf, state.Query) {
+func (c *compiler) userTrait(own owner, path definition.Path) (*leaf, state.Query) {
 	spec := state.SpecOf(definition.Last, definition.Window{}, 0)
-	l, isNew := c.leaf(private, history, &spec, "trait", fmt.Sprintf("%q", path))
+	l, isNew := c.leaf(own, &spec, "trait", fmt.Sprintf("%q", path))
 	if isNew {
 		names := event.PathOf(path)
 		l.trait, l.within = names[0], names[1:]
@@ -92,13 +98,13 @@ func (c *compiler) userTrait(private string, history definition.History, path de
 }
 
 // leaf returns the leaf that needs what it says.
-func (c *compiler) leaf(private string, history definition.History, spec *state.Spec, what ...string) (l *leaf, isNew bool) {
-	what = append(what, private, spec.String())
+func (c *compiler) leaf(own owner, spec *state.Spec, what ...string) (l *leaf, isNew bool) {
+	what = append(what, own.text, spec.String())
 	key := strings.Join(what, "\n")
-	if l, ok := c.leaves[key]; ok {
-		return l, false
+	if known, ok := c.leaves[key]; ok {
+		return known, false
 	}
-	l = &leaf{id: LeafID(hash(what...)), spec: *spec, history: history}
+	l = &leaf{id: LeafID(hash(what...)), spec: *spec, history: own.history, own: own.key}
 	c.leaves[key] = l
 	return l, true
 }

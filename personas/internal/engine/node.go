@@ -35,18 +35,18 @@ type result struct {
 	flips       int64
 }
 
-// eval evaluates a node for a user at an instant. Memo is nil, or keeps the results of
-// audiences: one may be referred to along many ways.
+// eval evaluates a node for a user at an instant. Memo keeps the results of audiences: one
+// may be referred to along many ways.
 func (n *node) eval(p *Profile, now int64, memo []result) result {
-	if n.memo >= 0 && memo != nil {
-		if memo[n.memo].done {
-			return memo[n.memo]
-		}
-		defer func() { memo[n.memo].done = true }()
-		memo[n.memo] = n.evalKind(p, now, memo)
-		return memo[n.memo]
+	if n.memo < 0 {
+		return n.evalKind(p, now, memo)
 	}
-	return n.evalKind(p, now, memo)
+	if !memo[n.memo].done {
+		r := n.evalKind(p, now, memo)
+		r.done = true
+		memo[n.memo] = r
+	}
+	return memo[n.memo]
 }
 
 func (n *node) evalKind(p *Profile, now int64, memo []result) result {

@@ -83,12 +83,6 @@ func (c *Call) take(key, value []byte) {
 		if c.Type != schemas.TypeTrack {
 			c.Name, _ = stablejson.Text(value)
 		}
-	case "userId":
-		c.UserID = c.somebody(value)
-	case "anonymousId":
-		c.AnonymousID = c.somebody(value)
-	case "previousId":
-		c.PreviousID = c.somebody(value)
 	case "timestamp":
 		c.happened(value)
 	case "properties":
@@ -97,6 +91,20 @@ func (c *Call) take(key, value []byte) {
 		c.Traits = object(value)
 	case "context":
 		c.Context = object(value)
+	default:
+		c.takeID(key, value)
+	}
+}
+
+// takeID is take for the ids of users.
+func (c *Call) takeID(key, value []byte) {
+	switch string(key) {
+	case "userId":
+		c.UserID = c.somebody(value)
+	case "anonymousId":
+		c.AnonymousID = c.somebody(value)
+	case "previousId":
+		c.PreviousID = c.somebody(value)
 	}
 }
 

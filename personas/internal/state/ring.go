@@ -85,8 +85,8 @@ func (r *ring) value(q *Query, now int64) Got {
 }
 
 func (r *ring) edge(q *Query, now int64) int64 {
-	for i := len(r.times) - 1; i >= 0; i-- {
-		if edge := q.Window.edge(r.times[i], now); edge != event.Never {
+	for _, at := range slices.Backward(r.times) {
+		if edge := q.Window.edge(at, now); edge != event.Never {
 			return edge
 		}
 	}

@@ -24,7 +24,8 @@
 //     needs. So writing waits here instead, before pebble, where a failure or closing ends it
 //     (TestWritingWaitsForFilesAndForNothingElse).
 //   - Pebble calls Fatalf when the manifest can't be written, and relies on it to end the process: another edit behind a torn
-//     one could make files of two instants. Ours returns, so from the first failure on nothing may reach the files
+//     one could make files of two instants. Ours ends the goroutine, and from the first failure on nothing reaches the files.
+//     A store that has failed keeps its memory and goroutines that stand still until the process ends
 //     (TestADiskThatFailsIsNoSecret).
 //   - A SingleDelete is right for a key that was set once since it was deleted. A user becomes due at an instant, at a later one
 //     and at the first again while the first timer still stands; so timers are a set, and what is there is not set again

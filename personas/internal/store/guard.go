@@ -3,27 +3,25 @@ package store
 import (
 	"io"
 	"os"
-	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// guard is a file system that takes no more writes once its store has failed. They wait until the store is closed, and
-// fail then: pebble tries again at once what has failed, without end.
+// guard is a file system that takes no more writes once its store has failed. Who writes stands still for ever then: told
+// of an error, pebble would try again at once, without end.
 type guard struct {
 	vfs.FS
 
 	health  *health
-	parks   atomic.Bool             // whether writes wait: since the store is open
-	release chan struct{}           // closed by closing the store
+	lock    io.Closer               // of the directory
 	private func(name string) error // takes a file from other users; nil where there are none
 }
 
-// stop waits and returns an error if the store has failed.
+// stop does not return if a store that was open has failed.
 func (g *guard) stop() error {
 	err := g.health.failure()
-	if err != nil && g.parks.Load() {
-		<-g.release
+	if err != nil && g.health.opened.Load() {
+		select {}
 	}
 	return err
 }
@@ -81,10 +79,14 @@ func (g *guard) OpenDir(name string) (vfs.File, error) {
 // Lock implements [vfs.FS].
 func (g *guard) Lock(name string) (io.Closer, error) {
 	held, err := g.FS.Lock(name)
-	if err == nil && g.private != nil {
-		err = g.private(name)
+	if err != nil {
+		return nil, err
 	}
-	return held, err
+	g.lock = held
+	if g.private != nil {
+		return held, g.private(name)
+	}
+	return held, nil
 }
 
 // Link implements [vfs.FS].

@@ -3,7 +3,9 @@ package store
 import (
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -14,6 +16,8 @@ import (
 type health struct {
 	log *slog.Logger
 	dir string
+
+	opened atomic.Bool // whether there is a store, and not the attempt to open one
 
 	mu       sync.Mutex
 	err      error
@@ -92,16 +96,22 @@ func (h *health) Errorf(format string, args ...any) {
 	h.log.Error("store of user records", "said", sayable{format, args})
 }
 
-// Fatalf implements [pebble.Logger]. Pebble expects it to end the process. It returns instead, and from then on nothing that
-// pebble does reaches its files (see guard): what is there is as a crash would have left it.
+// Fatalf implements [pebble.Logger]. Pebble expects it to end the process, and goes on with what it has in a muddle if it
+// returns. The manifest can't be written, mostly: that ends the goroutine that was at it, which gives back its locks, and
+// nothing reaches the files any more (see guard), so that they are as a crash would have left them. What else pebble
+// finds impossible is a panic.
 func (h *health) Fatalf(format string, args ...any) {
+	var err error
 	if len(args) == 1 {
-		if err, ok := args[0].(error); ok {
-			h.fail(wrapped{fmt.Sprintf(format, err), err})
-			return
-		}
+		err, _ = args[0].(error)
 	}
-	h.fail(fmt.Errorf(format, args...))
+	if err == nil {
+		panic(fmt.Sprintf("pebble: "+format, args...))
+	}
+	h.fail(wrapped{fmt.Sprintf(format, err), err})
+	if h.opened.Load() { // opening returns the error, and is no goroutine of pebble's
+		runtime.Goexit()
+	}
 }
 
 // wrapped is an error in words of pebble's, which formats errors away.

@@ -18,7 +18,7 @@ type tree = btreemap.BTreeMap[string, []byte]
 
 // entryOverhead is what an entry takes beside the bytes of its key and value: their headers, a part of a node that is two
 // thirds full, and what allocations are rounded up by (BenchmarkMemoryPerUser).
-const entryOverhead = 90
+const entryOverhead = 130
 
 // memory is a store that ends with its process.
 type memory struct {
@@ -35,7 +35,7 @@ type share struct {
 	checkpoint []byte
 }
 
-// NewMemory returns an empty store in memory. It takes about 90 bytes for each record and each timer, beside their own.
+// NewMemory returns an empty store in memory. It takes about 130 bytes for each record, and no more for each timer, beside their own.
 func NewMemory() Store {
 	return &memory{partitions: make(map[int32]*share)}
 }

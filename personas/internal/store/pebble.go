@@ -57,7 +57,7 @@ func Open(o Options) (Store, error) {
 		return nil, fmt.Errorf("open the store of user records: its memory is %d bytes; expected at least %d", o.Memory, MinMemory)
 	}
 	h := newHealth(o.Dir, o.Log)
-	g := &guard{FS: o.fs, health: h, release: make(chan struct{})}
+	g := &guard{FS: o.fs, health: h}
 	if o.fs == nil {
 		g.FS, g.private = vfs.Default, ownersFile
 		if err := ownersDir(o.Dir); err != nil {
@@ -73,7 +73,7 @@ func Open(o Options) (Store, error) {
 	if err != nil {
 		return nil, unopened(o.Dir, err)
 	}
-	g.parks.Store(true)
+	h.opened.Store(true)
 	d := &disk{db: db, guard: g, health: h, usage: newUsage(), low: make(map[int32][]byte)}
 	d.room = room{db: db, health: h, closed: d.closing, memtable: o.Memory / 8}
 	return d, nil
@@ -384,22 +384,23 @@ func (d *disk) Stats() Stats {
 	}
 }
 
-// Close implements [Store]. One that has failed is closed as a crash would: what is in memory alone is not written.
+// Close implements [Store]. One that has failed is left as a crash would leave it, and what it holds in memory stays there:
+// pebble can't be closed while its goroutines stand still. Its directory is given back.
 func (d *disk) Close() error {
 	if err := d.end(); err != nil {
 		return err
 	}
-	failed := d.flush()
-	close(d.guard.release)
-	err := d.db.Close()
-	if failed != nil {
-		return failed // what closing says follows from it
+	if err := d.flush(); err != nil {
+		return errors.Join(err, d.guard.lock.Close())
 	}
-	return d.written(err)
+	return d.written(d.db.Close())
 }
 
 // flush writes what is in memory, or returns why it could not.
 func (d *disk) flush() error {
+	if err := d.health.failure(); err != nil {
+		return err
+	}
 	done, err := d.db.AsyncFlush()
 	if err != nil {
 		return d.written(err)
