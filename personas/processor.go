@@ -51,7 +51,7 @@ func newProcessor(cfg Config, set Settings, s store.Store, m *metrics) *processo
 		parts: make(map[int32]*partition), open: make(map[int32]*work), lent: make(map[string]*catalogue),
 	}
 	p.restorer = &changelog.Restorer{
-		Log: set.Logger, Kafka: set.Kafka, Topics: set.Topics, Store: s, Due: dueOf,
+		Log: set.Logger, Kafka: set.Kafka, Topics: set.Topics, Store: s, Due: dueOf(),
 		Progress: func(read int, left int64) {
 			m.restored.Add(float64(read))
 			m.left.Set(float64(left))
@@ -129,17 +129,19 @@ func begin(of kafka.Partition, place runner.Place, c *changelog.Checkpoint) (nex
 	return place.Next, nil
 }
 
-// dueOf reads from a record when its user is due.
-func dueOf(state []byte) (time.Time, error) {
+// dueOf reads from records when their users are due, whatever the definitions.
+func dueOf() func(state []byte) (time.Time, error) {
 	c, err := engine.Compile(engine.Definitions{})
 	if err != nil {
-		return time.Time{}, err
+		panic(err) // of no definitions
 	}
-	profile, err := c.Decode(state)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("user record of the changelog: %w", err)
+	return func(state []byte) (time.Time, error) {
+		profile, err := c.Decode(state)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("user record of the changelog: %w", err)
+		}
+		return profile.Due(), nil
 	}
-	return profile.Due(), nil
 }
 
 // Lost implements [runner.Stateful].
