@@ -34,12 +34,8 @@ type Process struct {
 	// [Stage.Users].
 	Register *regulation.Register
 
-<<<<<<< HEAD
 	// DataDir is a directory where the stage may keep files that it can do without; empty:
 	// there is none.
-=======
-	// DataDir is where the process keeps files.
->>>>>>> pdeploy
 	DataDir string
 
 	// Instance tells this process from the others of the stage, and is the same again
