@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
@@ -104,7 +103,7 @@ func (c crash) kill(t *testing.T) (left string) {
 // call is routed once.
 func TestARouterThatLosesEverything(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, testkit.Fake(t, kfake.NumBrokers(1)))
+	b := newBench(t, testkit.Brokers(t))
 	random := rand.New(rand.NewPCG(1, 2)) // the same in each run
 	const rounds, burst = 12, 400
 	var sent []*kgo.Record
