@@ -32,7 +32,7 @@ build: ## Build .bin/anabranch
 run: build ## Run every stage in one process, with the example workspace
 	$(BIN)/anabranch run
 
-.PHONY: test test-kafka test-redpanda bench bench-client fuzz
+.PHONY: test test-kafka test-redpanda bench bench-client fuzz personas-seeds
 test: ## Run the tests on the in-process broker, and on Redpanda where Docker has its image
 	go test $(PKG)
 	@! scripts/compose/redpanda.sh || $(MAKE) --no-print-directory test-redpanda
@@ -54,6 +54,11 @@ bench-client: ## Compare the Go client with the official one
 fuzz: ## Run each fuzz target for FUZZTIME (20s)
 	scripts/fuzz.sh $(FUZZTIME) $(PKG)
 
+# SEEDS is how many: make personas-seeds SEEDS=50000
+SEEDS ?= 10000
+personas-seeds: ## Hold audiences and traits of SEEDS (10000) random users against the oracle
+	go test -count=1 -timeout 60m -run TestTheOracleAgrees ./personas/internal/engine -engine.seeds $(SEEDS)
+
 # It starts a broker of its own, on KAFKA_PORT 19192 and the three after it.
 .PHONY: test-security
 test-security: ## TLS, SASL and ACLs on a secured Apache Kafka of its own
@@ -63,6 +68,10 @@ test-security: ## TLS, SASL and ACLs on a secured Apache Kafka of its own
 deploy-check: ## Check alert rules, dashboards and Kubernetes manifests (needs promtool, jq, npm, Python)
 	go test ./deploy
 	scripts/deploy/check.sh
+
+.PHONY: schema-check
+schema-check: ## Have Ajv take the JSON Schemas in its strict mode (needs Node, npm)
+	scripts/schemas/strict.sh
 
 # COMPOSE passes options on: make compose-test COMPOSE="-steps steady,kill-sink"
 .PHONY: compose-test
@@ -123,6 +132,11 @@ tidy-diff:
 .PHONY: release
 release: ## Tag a release of the product and of the Go client (VERSION=v1.2.3; with -n: only check)
 	+@scripts/release.sh $(if $(findstring n,$(firstword -$(MAKEFLAGS))),-n) $(VERSION)
+
+# With PIN=-u digests are taken out again: the stand-ins of compose-test bear tags.
+.PHONY: pin-images
+pin-images: ## Write the digests of images behind their tags (needs the network; PIN=-u takes them out)
+	scripts/pin-images.sh $(PIN)
 
 .PHONY: vuln
 vuln: $(BIN)/govulncheck ## Look for known vulnerabilities (needs the network)

@@ -11,19 +11,19 @@ import (
 func newCall(typ schemas.Type) any {
 	switch typ {
 	case schemas.TypeIdentify:
-		return new(schemas.Identify)
+		return new(identifyCall)
 	case schemas.TypeTrack:
-		return new(schemas.Track)
+		return new(trackCall)
 	case schemas.TypePage:
-		return new(schemas.Page)
+		return new(pageCall)
 	case schemas.TypeScreen:
-		return new(schemas.Screen)
+		return new(screenCall)
 	case schemas.TypeGroup:
-		return new(schemas.Group)
+		return new(groupCall)
 	case schemas.TypeAlias:
-		return new(schemas.Alias)
+		return new(aliasCall)
 	case schemas.TypeDelete:
-		return new(schemas.Delete)
+		return new(deleteCall)
 	default:
 		return nil
 	}

@@ -4,6 +4,12 @@ package schemas
 // a destination whose endpoint is our own collection API would send each event around for ever.
 const UserAgent = "Anabranch/1.0"
 
+// TimeLayout is the layout of every time stamp that Anabranch writes: UTC with
+// milliseconds, "2026-11-21T01:04:29.457Z". Format a time in UTC with it; to
+// read one, it serves [time.Parse] as it is. Rule: spec.md, A. Webhook delivery
+// bodies.
+const TimeLayout = "2006-01-02T15:04:05.000Z"
+
 // DeliveryVersion is the "version" of every delivery body but that of delete.
 // Rule: spec.md, Versioning.
 const DeliveryVersion = 1

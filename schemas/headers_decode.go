@@ -199,7 +199,7 @@ func decodeVersion(dst *int, value []byte) error {
 		*dst = max(*dst, version)
 	}
 	if version > RecordVersion {
-		return &VersionError{version}
+		return &VersionError{Version: version}
 	}
 	return nil
 }

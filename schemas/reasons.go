@@ -17,6 +17,7 @@ const (
 	ReasonSelfSigned          Reason = "self_signed"          // a self-signed certificate: no request was sent
 	ReasonAddressRefused      Reason = "address_refused"      // an address that deliveries may not go to
 	ReasonNotHTTPS            Reason = "not_https"            // an http:// endpoint where WEBHOOK_SINK_HTTPS_ONLY is set: no request was sent
+	ReasonSecretsLocked       Reason = "secrets_locked"       // its secrets are encrypted with a key that the sink does not have: no request was sent
 	ReasonDestinationRemoved  Reason = "destination_removed"  // no longer in the workspace
 	ReasonDestinationDisabled Reason = "destination_disabled" // switched off
 	ReasonTopicUnavailable    Reason = "topic_unavailable"    // the destination's topic is gone and can't be created
@@ -41,6 +42,7 @@ func Reasons() []Reason {
 		ReasonSelfSigned,
 		ReasonAddressRefused,
 		ReasonNotHTTPS,
+		ReasonSecretsLocked,
 		ReasonDestinationRemoved,
 		ReasonDestinationDisabled,
 		ReasonTopicUnavailable,

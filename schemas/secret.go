@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 )
 
 // redacted stands in for a secret wherever one would be printed.
@@ -18,7 +19,19 @@ const redacted = "[redacted]"
 // of string kind as they are.
 type Secret string
 
-// Reveal returns the text itself, for the one place that needs it.
+// sealedMark begins a secret that is sealed. No other can begin with it: secrets are
+// UTF-8, and this is not.
+const sealedMark = "\xff"
+
+// SealedSecret returns a secret of which only the encrypted form is known: whoever has
+// the key makes the text of it, and nobody else may use it for anything.
+func SealedSecret(form string) Secret { return Secret(sealedMark + form) }
+
+// Sealed returns the encrypted form of a secret that is sealed; false for any other.
+func (s Secret) Sealed() (form string, ok bool) { return strings.CutPrefix(string(s), sealedMark) }
+
+// Reveal returns the text itself, for the one place that needs it. Of a secret that is
+// sealed it is not the text; see [Secret.Sealed].
 func (s Secret) Reveal() string { return string(s) }
 
 // String returns "[redacted]".

@@ -12,7 +12,13 @@ const (
 	TopicDeadLetters = "dead-letters"          // what could not be delivered, with its reason
 	TopicRedriven    = "dead-letters-redriven" // which dead letters were sent again, and when; key: <partition>-<offset>
 	TopicSeen        = "router-seen"           // which calls were routed, by fingerprint: digests of raw-events, by its partitions
-	TopicWorkspace   = "workspace"             // sources, destinations, deletion requests, suppressed users; key: <kind>/<id>
+	TopicWorkspace   = "workspace"             // sources and destinations; key: <kind>/<id>
+	TopicRegulations = "regulations"           // deletion requests and suppressed users; key: <kind>/<id>
+
+	// Of the stage personas, with as many partitions as raw-events. What concerns one user
+	// is on the partition of that user's events.
+	TopicPersonasInternal  = "personas-internal"  // ticks of the clock, and what owners of users tell each other
+	TopicPersonasChangelog = "personas-changelog" // the state of each user, and how far each partition is; key: user id
 )
 
 // Families of topics, of which there are many, and what their names begin with.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/groups"
+	"github.com/anabranch/anabranch/internal/kafka/lag"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/internal/workspace"
@@ -39,7 +40,7 @@ type Sink struct {
 	joined      atomic.Bool
 	rival       kafka.Rival
 	refusals    *subscription.Refusals
-	standstills groups.Standstills
+	standstills lag.Standstills
 	memory      group.Memory // of commits, for all sessions
 
 	commitEvery time.Duration

@@ -19,8 +19,9 @@ func Stage() *pipeline.Stage {
 			{Name: schemas.TopicWorkspace, Read: true, Why: "knows endpoints"},
 			{Name: schemas.TopicDeadLetters, Write: true, Why: "stores what it can't deliver"},
 		},
-		Group:  pipeline.Group{Name: Group, Forgotten: "would deliver again what it had finished", Finished: Finished, Busy: BusyKeys},
-		Config: cfg,
+		Group:   pipeline.Group{Name: Group, Forgotten: "would deliver again what it had finished", Finished: Finished, Busy: BusyKeys},
+		Secrets: true,
+		Config:  cfg,
 		Facts: func() pipeline.Facts {
 			return pipeline.Facts{Topics: retryTopics(cfg), Window: cfg.RetryWindow, Attempts: cfg.MaxInFlightTotal, Permit: cfg.Permit}
 		},

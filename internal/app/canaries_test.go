@@ -18,7 +18,11 @@ var canaries = []string{
 	"zqSharedLiteral7", "zqSharedEnviron7", "zqSharedFile7",
 	"zqHeaderLiteral7", "zqHeaderEnviron7", "zqHeaderFile7", "zqHeaderBearer7",
 	"zqUser7", "zqPassword7", "zqQuery7",
+	"zqMasterKey7",
 }
+
+// masterKey is the first of SECRETS_KEY, in base64.
+var masterKey = "zqMasterKey7" + strings.Repeat("A", 31)
 
 // forms are the ways in which a text may show a secret.
 func forms(secret string) []string {

@@ -48,10 +48,13 @@ func (s *preparation) prepare(ctx context.Context) error {
 	if err := kafka.Await(ctx, s.p.kafka, s.p.brokers.Brokers, s.p.log); err != nil {
 		return err
 	}
+	if err := s.recognise(ctx); err != nil {
+		return err
+	}
 	if err := s.p.topics.Ensure(ctx, s.p.running.Fixed()...); err != nil {
 		return fmt.Errorf("prepare topics: %w", err)
 	}
-	publisher := wstopic.Publisher{Kafka: s.p.options("workspace"), Ensure: s.p.ensure}
+	publisher := s.p.publisher()
 	var err error
 	switch {
 	case s.file != nil:
@@ -60,6 +63,26 @@ func (s *preparation) prepare(ctx context.Context) error {
 		_, err = publisher.Seed(ctx, workspace.Example(s.p.receiverURL()))
 	}
 	return err
+}
+
+// recognise has topics made for the brokers that there are. Somebody who found the
+// address of an embedded broker may take it for a Kafka.
+func (s *preparation) recognise(ctx context.Context) error {
+	embedded, err := s.p.topics.Recognise(ctx)
+	if err != nil {
+		return err
+	}
+	if embedded && s.p.broker == nil {
+		s.p.log.Warn("KAFKA_BROKERS names the embedded broker of another process, which is for trying things out: "+
+			"it is one process with one copy of the data, and a kill of it may double what a stage elsewhere has in a transaction",
+			"brokers", s.p.brokers.Brokers)
+	}
+	return nil
+}
+
+// publisher writes workspaces to the topic.
+func (p *plumbing) publisher() *wstopic.Publisher {
+	return &wstopic.Publisher{Kafka: p.options("workspace"), Keys: p.cfg.Keys(), Ensure: p.ensure}
 }
 
 // ensure creates topics that are missing, and says of many how far it is.
@@ -71,7 +94,7 @@ func (p *plumbing) ensure(ctx context.Context, topics ...string) error {
 
 // watcher keeps WORKSPACE_FILE in force after its first application.
 func (r *run) watcher(p *plumbing) *wswatch.Watcher {
-	publisher := wstopic.Publisher{Kafka: p.options("workspace"), Ensure: p.ensure}
+	publisher := p.publisher()
 	return wswatch.New(wswatch.Settings{
 		Logger:     p.log,
 		Registerer: p.registry,

@@ -31,6 +31,7 @@ func TestReaders(t *testing.T) {
 		schemas.TopicDeadLetters:            nil,
 		schemas.TopicRedriven:               nil,
 		schemas.TopicWorkspace:              nil,
+		schemas.TopicRegulations:            nil,
 	} {
 		if diff := cmp.Diff(want, stages.Readers(topic)); diff != "" {
 			t.Errorf("readers of %s (-want +got):\n%s", topic, diff)

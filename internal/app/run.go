@@ -46,9 +46,23 @@ func Run(ctx context.Context, target string, proc settings.Process) error {
 	if err = p.makeStages(); err != nil {
 		return p.fail(err)
 	}
+	if err = r.tell(p); err != nil {
+		return p.fail(err)
+	}
 	said := context.AfterFunc(ctx, func() { proc.Log.Info("stopping: finishing the work in progress first") })
 	defer said()
 	return service.Run(ctx, proc.Log, r.tiers(p, file)...)
+}
+
+// tell says in DATA_DIR what this process runs with, for commands that are started
+// without its environment.
+func (r *run) tell(p *plumbing) error {
+	if p.broker == nil {
+		return nil
+	}
+	told := r.Config.Told(r.Environment)
+	told["BROKER_ADDR"] = p.broker.Addr() // its port may be of the system's choice
+	return p.broker.Tell(told)
 }
 
 // workspaceFile parses WORKSPACE_FILE before anything is started: a process
@@ -120,7 +134,7 @@ func (r *run) tiers(p *plumbing, file *workspace.Snapshot) [][]service.Service {
 	tiers := [][]service.Service{
 		ground,
 		{&preparation{p: p, file: file}},
-		{p.follower(), topics.NewWatcher(p.topics, p.registry, p.log)},
+		append(p.followers(), topics.NewWatcher(p.topics, p.registry, p.log)),
 		top,
 		{&greeting{greet: func() error { return r.greet(p) }}},
 	}

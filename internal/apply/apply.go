@@ -12,6 +12,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/wsfile"
+	"github.com/anabranch/anabranch/internal/workspace/wsseal"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 )
 
@@ -19,6 +20,10 @@ import (
 type Applier struct {
 	Out   io.Writer
 	Kafka []kgo.Opt
+	// Keys encrypt the secrets of destinations. Nil: they are written in the clear.
+	Keys *wsseal.Ring
+	// Clear says that they are written in the clear even so.
+	Clear bool
 	// Await returns once the brokers answer.
 	Await func(ctx context.Context) error
 	// Ensure returns once topics exist. Of many it tells on the way how many of those
@@ -59,7 +64,7 @@ func (a *Applier) Apply(ctx context.Context, file string, dryRun bool) error {
 		return err
 	}
 	created := &progress{out: a.Out, terminal: a.Terminal}
-	publisher := wstopic.Publisher{Kafka: a.Kafka, Ensure: func(ctx context.Context, topics ...string) error {
+	publisher := wstopic.Publisher{Kafka: a.Kafka, Keys: a.Keys, Clear: a.Clear, Ensure: func(ctx context.Context, topics ...string) error {
 		return a.Ensure(ctx, created.tell, topics...)
 	}}
 	changes, err := publisher.Apply(ctx, next)
@@ -71,10 +76,17 @@ func (a *Applier) Apply(ctx context.Context, file string, dryRun bool) error {
 
 func (a *Applier) preview(ctx context.Context, file string, next *workspace.Snapshot) error {
 	state, err := wstopic.Read(ctx, a.Kafka)
+	var changes []workspace.Change
+	if err == nil {
+		if wrong := next.Succeeds(state.Snapshot); wrong != nil {
+			return fmt.Errorf("apply %s: %w", file, wrong)
+		}
+		changes, _, err = state.Changes(next, a.Keys, a.Clear)
+	}
 	if err != nil {
 		return a.say(fmt.Sprintf("%s is valid: %s. The difference to what is in force is not known: %v", file, next, err))
 	}
-	return a.print(workspace.Diff(state.Snapshot, next), file+" is in force already", "this is a dry run: nothing was changed")
+	return a.print(changes, file+" is in force already", "this is a dry run: nothing was changed")
 }
 
 // print writes a line for each change and then the verdict on them.

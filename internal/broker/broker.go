@@ -120,6 +120,10 @@ func (b *Broker) Password() schemas.Secret { return b.password }
 // directory, as the password is.
 func (b *Broker) AdminToken() (schemas.Secret, error) { return b.dir.Secret(datadir.AdminToken) }
 
+// Tell says what this process runs with, for programs of this user: variables and their values, without secrets. It is in a
+// file of the data directory while the broker is open.
+func (b *Broker) Tell(variables map[string]string) error { return b.dir.WriteSettings(variables) }
+
 // BootID returns a word that differs each time a broker is opened: 16 letters and digits. Transactional ids on
 // this broker must contain it; see the package comment.
 func (b *Broker) BootID() string { return b.bootID }
@@ -146,7 +150,8 @@ func (b *Broker) Close() error {
 	b.closing.Do(func() {
 		b.closed.Store(true)
 		b.cluster.Close()
-		b.result = b.lock.release()
+		// Before the directory is another process's.
+		b.result = errors.Join(b.dir.RemoveSettings(), b.lock.release())
 	})
 	return b.result
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -46,7 +47,7 @@ const (
 func options(logDir string, listener net.Listener, password schemas.Secret, log *slog.Logger) []kfake.Opt {
 	return []kfake.Opt{
 		kfake.NumBrokers(1),
-		kfake.ClusterID("anabranch"),
+		kfake.ClusterID(kafka.EmbeddedCluster),
 		kfake.DataDir(logDir),
 		kfake.ListenFn(func(string, string) (net.Listener, error) { return listener, nil }),
 		kfake.WithLogger(logger{log}),

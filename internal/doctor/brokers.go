@@ -132,7 +132,7 @@ func judgeBrokers(seeds []seed, variable string) []Finding {
 			answered++
 			continue
 		}
-		f.problem(s.addr, "can't be reached: "+cause(s.err), cmp.Or(kafka.Advice(s.err), "start it, or name another in "+variable))
+		f.problem(s.addr, "can't be reached: "+cause(s.err), cmp.Or(kafka.FirstAdvice(s.err), "start it, or name another in "+variable))
 	}
 	if answered > 0 && answered < len(seeds) {
 		// The others are enough to work with, until one of those is away.
@@ -154,6 +154,17 @@ func judgeBrokers(seeds []seed, variable string) []Finding {
 	if reached > 0 && reached == len(brokers) {
 		f.ok("", fmt.Sprintf("%d of %d addresses answer, the slowest after %s; so do all %d brokers under the addresses they advertise",
 			answered, len(seeds), slowest(seeds).Round(time.Millisecond), len(brokers)))
+	}
+	return f.all
+}
+
+// judgeEmbedded judges whether it is an embedded broker that answers, and whether it
+// was meant to.
+func judgeEmbedded(embedded, meant bool) []Finding {
+	f := &findings{check: CheckBrokers}
+	if embedded && !meant {
+		f.warn("", "KAFKA_BROKERS names the embedded broker of an `anabranch run`: one process with one copy of the data, for trying things out",
+			"leave KAFKA_BROKERS empty and set DATA_DIR to that of the process, which `anabranch doctor` then looks at too; for more than a trial, run Apache Kafka")
 	}
 	return f.all
 }

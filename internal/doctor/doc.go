@@ -9,6 +9,10 @@
 //
 // # Non-obvious
 //
+//   - The embedded broker of another process looks like a Kafka whose topics are all wrong,
+//     and to compact one of them there is to lose it at the next kill. So the brokers are
+//     asked what they are, whatever the settings say (TestDoctorBesideAProcess in
+//     internal/app).
 //   - With the brokers' defaults nothing is a warning: one that everybody has and nobody
 //     can act on hides the others. Offsets that brokers delete before raw-events cost a
 //     router nothing while it has a copy of its own (TestJudgeOffsets,

@@ -41,10 +41,14 @@ type Settings struct {
 	// Unknown are variables that look like settings and are none, each with the setting
 	// that is nearest to it; empty: none is near.
 	Unknown map[string]string
+	// Differ are settings that the running process of Data has otherwise, with its values.
+	Differ map[string]string
 	// Data is the directory of the embedded broker, empty without one, and DataBytes
 	// is about how large its log gets.
 	Data      string
 	DataBytes int64
+
+	embedded bool // whether the brokers are an embedded one
 }
 
 // Examine makes all checks. That brokers do not answer is a finding, and then there
@@ -57,7 +61,7 @@ func Examine(ctx context.Context, set Settings) *Diagnosis {
 		connections, attempts = connections+known.Connections, attempts+known.Attempts
 	}
 	all := slices.Concat(
-		judgeSettings(set.Unknown),
+		judgeSettings(set.Unknown, set.Differ),
 		judgeFiles(fileLimit(), connections, attempts),
 		judgeMemory(groupLimit("/"), goLimit()),
 	)
@@ -67,13 +71,19 @@ func Examine(ctx context.Context, set Settings) *Diagnosis {
 	seeds := lookAtBrokers(ctx, set.Kafka, set.Brokers)
 	all = append(all, judgeBrokers(seeds, set.Variable)...)
 	if brokers := known(seeds); len(brokers) > 0 {
+		embedded, err := set.Topics.Recognise(ctx)
+		if err != nil {
+			all = append(all, unable(CheckBrokers, err))
+		}
+		set.embedded = embedded
+		all = append(all, judgeEmbedded(embedded, set.Data != "")...)
 		all = append(all, judgeVersions(brokers)...)
 		all = append(all, set.cluster(ctx, now)...)
 	}
 	return diagnose(now, all)
 }
 
-func judgeSettings(unknown map[string]string) []Finding {
+func judgeSettings(unknown, differ map[string]string) []Finding {
 	f := &findings{check: CheckSettings}
 	for _, name := range slices.Sorted(maps.Keys(unknown)) {
 		do := "it may be misspelt: `anabranch help config` lists all settings"
@@ -81,6 +91,10 @@ func judgeSettings(unknown map[string]string) []Finding {
 			do = "did you mean " + near + "? `anabranch help config` lists all settings"
 		}
 		f.warn(name, "is no setting", do)
+	}
+	for _, name := range slices.Sorted(maps.Keys(differ)) {
+		f.warn(name, fmt.Sprintf("the running process has %q, and this shell another value, by which all of this is judged", differ[name]),
+			"unset it here, or restart the process with what it is meant to be")
 	}
 	return f.otherwise("each can work")
 }
@@ -97,7 +111,7 @@ func (set *Settings) cluster(ctx context.Context, now time.Time) []Finding {
 	if err != nil {
 		return append(set.served(ctx, cl, now, workspace.NewSnapshot(nil, nil)), unable(CheckWorkspace, err))
 	}
-	all := append(set.served(ctx, cl, now, snapshot), slices.Concat(judgeWorkspace(snapshot, applied), judgeSecrets(snapshot))...)
+	all := append(set.served(ctx, cl, now, snapshot), slices.Concat(judgeWorkspace(snapshot, applied), judgeSecrets(snapshot), judgeSealing(snapshot, set.Data != ""))...)
 	if !applied {
 		return all // the example: it delivers to the receiver of `anabranch run`, whose sink may
 	}
@@ -145,7 +159,7 @@ func (set *Settings) kept(ctx context.Context, s *workspace.Snapshot) []Finding 
 	if err != nil {
 		return []Finding{unable(CheckRetention, err)}
 	}
-	all := judgeRetention(backlogs, set.Data != "")
+	all := judgeRetention(backlogs, set.embedded)
 	offsets, err := groups.OffsetsKept(ctx, set.Topics.Client)
 	if err != nil {
 		return append(all, unable(CheckOffsets, err))

@@ -242,8 +242,8 @@ func TestJudgeMachine(t *testing.T) {
 		"data, refused":     {judgeData(dataFacts{dir: "d", err: os.ErrPermission}, gib), Problem, "DATA_DIR=d|permission denied"},
 		"data, full":        {judgeData(dataFacts{dir: "d", free: 1 << 20}, gib), Problem, "1MiB left|503"},
 		"data, little":      {judgeData(dataFacts{dir: "d", free: gib / 2}, gib), Warning, "512MiB left, and the log may grow to about 1024MiB"},
-		"settings":          {judgeSettings(nil), OK, "each can work"},
-		"settings, unknown": {judgeSettings(map[string]string{"INGEST_ADR": "INGEST_ADDR"}), Warning, "INGEST_ADR: is no setting|did you mean INGEST_ADDR?|help config"},
+		"settings":          {judgeSettings(nil, nil), OK, "each can work"},
+		"settings, unknown": {judgeSettings(map[string]string{"INGEST_ADR": "INGEST_ADDR"}, nil), Warning, "INGEST_ADR: is no setting|did you mean INGEST_ADDR?|help config"},
 	})
 }
 

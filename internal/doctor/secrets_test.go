@@ -16,6 +16,7 @@ func TestSecretsThatProtectNothing(t *testing.T) {
 		endpoint workspace.Endpoint
 		want     []string
 	}{
+		"short, but sealed":       {schemas.SealedSecret("x"), workspace.Endpoint{URL: "https://hooks.example.com/"}, nil},
 		"fine":                    {long, workspace.Endpoint{URL: "https://hooks.example.com/?k=zq"}, nil},
 		"none, and nothing to it": {"", workspace.Endpoint{URL: "http://hooks.example.com/"}, nil},
 		"a short secret":          {schemas.Secret(long[1:]), workspace.Endpoint{URL: "https://hooks.example.com/"}, []string{"its shared secret is short"}},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"syscall"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -56,9 +57,22 @@ func adviceOnTLS(err error) string {
 	case refusedByTLS(err):
 		return "the brokers refuse our certificate, or require one: check KAFKA_TLS_CERT_FILE and KAFKA_TLS_KEY_FILE"
 	case hungUp, alertInPlaintext(err):
-		return "this port of the brokers seems to require TLS or authentication: check KAFKA_TLS, KAFKA_SASL_MECHANISM and the port in KAFKA_BROKERS"
+		return requiresMore
 	}
 	return ""
+}
+
+const requiresMore = "this port of the brokers seems to require TLS or authentication: check KAFKA_TLS, KAFKA_SASL_MECHANISM and the port in KAFKA_BROKERS; " +
+	"of the embedded broker of `anabranch run`, the user is anabranch, the mechanism SCRAM-SHA-256, and the password in DATA_DIR/broker-password"
+
+// FirstAdvice is [Advice] on an error of the first contact. There a reset of the
+// connection is an answer, such as the embedded broker's to who does not authenticate;
+// later, a broker may just have been stopped.
+func FirstAdvice(err error) string {
+	if advice := Advice(err); advice != "" || !errors.Is(err, syscall.ECONNRESET) {
+		return advice
+	}
+	return requiresMore
 }
 
 // refusedByTLS reports an alert that the other side has sent. Package tls has no
@@ -77,7 +91,11 @@ func alertInPlaintext(err error) bool {
 // Advised adds the advice to an error that ends what a person started, unless it
 // is in it.
 func Advised(err error) error {
-	if advice := Advice(err); advice != "" && !saysAdvice(err.Error(), advice) {
+	return advised(err, Advice(err))
+}
+
+func advised(err error, advice string) error {
+	if advice != "" && !saysAdvice(err.Error(), advice) {
 		return fmt.Errorf("%w (%s)", err, advice)
 	}
 	return err

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -54,6 +56,21 @@ func TestAdvice(t *testing.T) {
 				t.Errorf("Advice(%v) = %q, want %q in it", err, got, want)
 			}
 		}
+	}
+}
+
+// TestAResetAtFirstIsAnAnswer: later it is what a broker that stops leaves behind.
+func TestAResetAtFirstIsAnAnswer(t *testing.T) {
+	t.Parallel()
+	reset := &net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+	if got := FirstAdvice(reset); !strings.Contains(got, "DATA_DIR/broker-password") {
+		t.Errorf("at first: %q", got)
+	}
+	if got := Advice(reset); got != "" {
+		t.Errorf("later: %q", got)
+	}
+	if got := FirstAdvice(kerr.SaslAuthenticationFailed); !strings.Contains(got, "KAFKA_USERNAME") {
+		t.Errorf("what has an advice at any time: %q", got)
 	}
 }
 

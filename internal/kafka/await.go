@@ -40,7 +40,7 @@ func Await(ctx context.Context, opts []kgo.Opt, brokers []string, log *slog.Logg
 			return nil
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("reach brokers %s: %w: %w", strings.Join(brokers, ","), context.Cause(ctx), Advised(cmp.Or(last, err)))
+			return fmt.Errorf("reach brokers %s: %w: %w", strings.Join(brokers, ","), context.Cause(ctx), firstAdvised(cmp.Or(last, err)))
 		}
 		last = err
 		if _, ok := complaints.Admit("", time.Now()); ok {
@@ -53,12 +53,14 @@ func Await(ctx context.Context, opts []kgo.Opt, brokers []string, log *slog.Logg
 // complain tells brokers that are away from those that will go on to refuse us
 // until somebody acts.
 func complain(log *slog.Logger, brokers []string, err error) {
-	if Advice(err) == "" {
+	if FirstAdvice(err) == "" {
 		log.Warn("brokers do not answer, retrying", "brokers", brokers, "variable", "KAFKA_BROKERS", "error", err)
 		return
 	}
-	log.Error("the brokers refuse the connection, retrying", "brokers", brokers, "error", Advised(err))
+	log.Error("the brokers refuse the connection, retrying", "brokers", brokers, "error", firstAdvised(err))
 }
+
+func firstAdvised(err error) error { return advised(err, FirstAdvice(err)) }
 
 func ping(ctx context.Context, cl *kgo.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)

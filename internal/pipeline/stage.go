@@ -30,6 +30,8 @@ type Stage struct {
 	// Users is true for a stage that has to know of single users: who is suppressed,
 	// and whose data is to be deleted.
 	Users bool
+	// Secrets is true for a stage that has to know the secrets of destinations.
+	Secrets bool
 	// Pages are those that it has on the admin address beside everybody's.
 	Pages []telemetry.Page
 	// Config points to its settings, a struct with tags of package env, which are read

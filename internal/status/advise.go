@@ -190,6 +190,8 @@ func remedyOf(reason schemas.Reason) string {
 		return "use a public address, or open its network with WEBHOOK_SINK_ALLOW_NETWORKS"
 	case schemas.ReasonNotHTTPS:
 		return "give the destination an https endpoint, or switch WEBHOOK_SINK_HTTPS_ONLY off"
+	case schemas.ReasonSecretsLocked:
+		return "give the sink the key that the destination's secrets are encrypted with (SECRETS_KEY)"
 	case schemas.ReasonDestinationRemoved, schemas.ReasonDestinationDisabled:
 		return "add the destination to the workspace and enable it"
 	case schemas.ReasonPlanViolation:

@@ -78,7 +78,7 @@ type reader struct {
 	*pipeline.Stage
 
 	group    groups.Group
-	progress map[string]map[int32]groups.Progress
+	progress map[string]map[int32]groups.Lag
 	// pending are offsets, by topic, that an open transaction is about to change, with
 	// what was committed before.
 	pending map[string]map[int32]int64
@@ -99,7 +99,7 @@ func (l *look) positions(ctx context.Context) error {
 		}
 		// Before the look at members, since this waits for a cluster that has never had a
 		// group, and that one does not.
-		if r.progress, err = groups.ProgressOn(ctx, l.Topics.Client, s.Group.Name, read...); err != nil {
+		if r.progress, err = groups.Lags(ctx, l.Topics.Client, s.Group.Name, read...); err != nil {
 			return err
 		}
 		for _, topic := range s.Shared() {
@@ -176,7 +176,7 @@ func (l *look) spans(ctx context.Context) ([]*span, error) {
 }
 
 // finished returns what the stage has done of a partition beyond its commit.
-func (r *reader) finished(p groups.Progress) func(*kgo.Record) bool {
+func (r *reader) finished(p groups.Lag) func(*kgo.Record) bool {
 	if r.Group.Finished == nil || p.Metadata == "" {
 		return func(*kgo.Record) bool { return false }
 	}

@@ -63,7 +63,7 @@ func (r *reader) unread(t *tally, left map[string]int64) []Unread {
 
 // progress is how far the stage is that reads a topic, of those topics that one stage
 // alone reads.
-func (l *look) progress(topic string) map[int32]groups.Progress {
+func (l *look) progress(topic string) map[int32]groups.Lag {
 	for _, r := range l.readers {
 		if found, reads := r.progress[topic]; reads {
 			return found
@@ -202,7 +202,7 @@ func (l *look) busy(topic string) []BusyPartition {
 
 // deleted is how many offsets retention took from a topic before its group had
 // finished them.
-func deleted(partitions map[int32]groups.Progress) int64 {
+func deleted(partitions map[int32]groups.Lag) int64 {
 	n := int64(0)
 	for _, p := range partitions {
 		n += p.Deleted

@@ -1,11 +1,9 @@
 package telemetry
 
 import (
-	"net"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -51,8 +49,9 @@ const clientNamespace = "anabranch_kafka"
 
 // role is the hooks of all clients of one role, and their series.
 type role struct {
-	plugin *kprom.Metrics
-	shown  map[*prometheus.Desc]bool // those of the plugin
+	*kprom.Metrics // hears all else of them
+
+	shown map[*prometheus.Desc]bool // those of the plugin
 	// buffers are what the clients hold at the moment. The plugin would ask a single
 	// client for that, under names which Prometheus keeps for counters.
 	buffers []buffer
@@ -69,7 +68,7 @@ type buffer struct {
 
 func newRole() *role {
 	r := &role{
-		plugin: kprom.NewMetrics(clientNamespace,
+		Metrics: kprom.NewMetrics(clientNamespace,
 			kprom.Registry(nil), // it is collected by way of its role
 			kprom.FetchAndProduceDetail(kprom.Records, kprom.Batches),
 			kprom.Histograms(kprom.RequestThrottled),
@@ -81,8 +80,8 @@ func newRole() *role {
 	}
 	// The plugin makes its series when it hears of a client. It would ask that one
 	// for its buffers alone, and is never asked for them.
-	r.plugin.OnNewClient(nil)
-	each(r.plugin.Describe, func(d *prometheus.Desc) {
+	r.Metrics.OnNewClient(nil)
+	each(r.Metrics.Describe, func(d *prometheus.Desc) {
 		if slices.ContainsFunc(pluginSeries(), func(name string) bool {
 			return strings.Contains(d.String(), `"`+clientNamespace+"_"+name+`"`)
 		}) {
@@ -128,7 +127,7 @@ func each[T any](from func(chan<- T), do func(T)) {
 
 // Describe implements [prometheus.Collector].
 func (r *role) Describe(ch chan<- *prometheus.Desc) {
-	each(r.plugin.Describe, func(d *prometheus.Desc) {
+	each(r.Metrics.Describe, func(d *prometheus.Desc) {
 		if r.shown[d] {
 			ch <- d
 		}
@@ -140,7 +139,7 @@ func (r *role) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements [prometheus.Collector].
 func (r *role) Collect(ch chan<- prometheus.Metric) {
-	each(r.plugin.Collect, func(m prometheus.Metric) {
+	each(r.Metrics.Collect, func(m prometheus.Metric) {
 		if r.shown[m.Desc()] {
 			ch <- m
 		}
@@ -168,34 +167,4 @@ func (r *role) OnClientClosed(client *kgo.Client) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.clients, client)
-}
-
-// OnBrokerConnect implements [kgo.HookBrokerConnect].
-func (r *role) OnBrokerConnect(meta kgo.BrokerMetadata, took time.Duration, conn net.Conn, err error) {
-	r.plugin.OnBrokerConnect(meta, took, conn, err)
-}
-
-// OnBrokerDisconnect implements [kgo.HookBrokerDisconnect].
-func (r *role) OnBrokerDisconnect(meta kgo.BrokerMetadata, conn net.Conn) {
-	r.plugin.OnBrokerDisconnect(meta, conn)
-}
-
-// OnBrokerE2E implements [kgo.HookBrokerE2E].
-func (r *role) OnBrokerE2E(meta kgo.BrokerMetadata, key int16, e2e kgo.BrokerE2E) {
-	r.plugin.OnBrokerE2E(meta, key, e2e)
-}
-
-// OnBrokerThrottle implements [kgo.HookBrokerThrottle].
-func (r *role) OnBrokerThrottle(meta kgo.BrokerMetadata, interval time.Duration, after bool) {
-	r.plugin.OnBrokerThrottle(meta, interval, after)
-}
-
-// OnProduceBatchWritten implements [kgo.HookProduceBatchWritten].
-func (r *role) OnProduceBatchWritten(meta kgo.BrokerMetadata, topic string, partition int32, metrics kgo.ProduceBatchMetrics) {
-	r.plugin.OnProduceBatchWritten(meta, topic, partition, metrics)
-}
-
-// OnFetchBatchRead implements [kgo.HookFetchBatchRead].
-func (r *role) OnFetchBatchRead(meta kgo.BrokerMetadata, topic string, partition int32, metrics kgo.FetchBatchMetrics) {
-	r.plugin.OnFetchBatchRead(meta, topic, partition, metrics)
 }

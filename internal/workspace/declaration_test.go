@@ -18,7 +18,7 @@ func TestEveryKindHasEntries(t *testing.T) {
 			t.Errorf("%s: no entries", section.Kind)
 		}
 		for _, entry := range entries {
-			if entry.Type() != section.Elem.Type {
+			if entry.Type() != section.Entry().Type {
 				t.Errorf("%s: an entry of type %s", section.Kind, entry.Type())
 			}
 		}

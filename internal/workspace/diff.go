@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Change is the difference that one source or destination makes. It names
+// Change is the difference that one thing makes, such as a source or an audience. It names
 // what differs and shows none of it, so that it can be printed.
 type Change struct {
 	Op     Op
-	Kind   string   // KindSource or KindDestination
-	ID     string   // of the source or destination
+	Kind   string // one of the kinds below
+	ID     string
 	Fields []string // Changed: the keys of the file that differ, in its order
 }
 
@@ -21,24 +21,41 @@ type Change struct {
 const (
 	KindSource      = "source"
 	KindDestination = "destination"
+	KindAudience    = "audience"
+	KindTrait       = "trait"
+	KindPersonas    = "personas"
+	KindIdentity    = "identity"
 )
 
-// Op is what happened to a source or destination.
+// SettingsID is the id of what a workspace has only one of.
+const SettingsID = "settings"
+
+// Op is what happened to it.
 type Op byte
 
-// The three things that can happen, as they are printed.
+// The things that can happen, as they are printed.
 const (
 	Added   Op = '+'
 	Changed Op = '~'
 	Removed Op = '-'
+	// Resealed and Unsealed: nothing differs but that its secrets are encrypted, with the
+	// current key now, and that they are no longer.
+	Resealed Op = '='
+	Unsealed Op = '!'
 )
 
 // String returns a line such as "~ destination crm: endpoints, sharedSecret
 // changed" or "- source website".
 func (c Change) String() string {
 	line := fmt.Sprintf("%c %s %s", c.Op, c.Kind, c.ID)
-	if c.Op == Changed {
+	switch c.Op {
+	case Changed:
 		line += ": " + strings.Join(c.Fields, ", ") + " changed"
+	case Resealed:
+		line += ": secrets encrypted with the current key"
+	case Unsealed:
+		line += ": secrets written in the clear"
+	case Added, Removed:
 	}
 	return line
 }
@@ -59,7 +76,7 @@ func Diff(before, after *Snapshot) []Change {
 			case !to.IsValid():
 				change.Op = Removed
 			default:
-				change.Op, change.Fields = Changed, section.Elem.Differences(from, to)
+				change.Op, change.Fields = Changed, section.Entry().Differences(from, to)
 			}
 			if change.Op != Changed || len(change.Fields) > 0 {
 				changes = append(changes, change)
@@ -80,6 +97,22 @@ func (s *Snapshot) Entries(of string) map[string]reflect.Value {
 	case KindDestination:
 		for id, destination := range s.destByID {
 			entries[id] = reflect.ValueOf(*destination)
+		}
+	case KindAudience:
+		for id, audience := range s.audienceByID {
+			entries[id] = reflect.ValueOf(audience)
+		}
+	case KindTrait:
+		for id, trait := range s.traitByID {
+			entries[id] = reflect.ValueOf(trait)
+		}
+	case KindPersonas:
+		if s.personas != nil {
+			entries[SettingsID] = reflect.ValueOf(*s.personas)
+		}
+	case KindIdentity:
+		if s.identity != nil {
+			entries[SettingsID] = reflect.ValueOf(*s.identity)
 		}
 	}
 	return entries

@@ -30,10 +30,11 @@ const MaxWriteKeyBytes = rules.MaxWriteKeyBytes
 type Document struct {
 	Sources      []Source      `file:"sources" kind:"source" each:"a source" desc:"where calls come from"`
 	Destinations []Destination `file:"destinations" kind:"destination" each:"a destination" desc:"where calls go to"`
+	Audiences    []Audience    `file:"audiences,optional" kind:"audience" each:"an audience" desc:"sets of users, of which each entry and exit is told"`
+	Traits       []Trait       `file:"traits,optional" kind:"trait" each:"a computed trait" desc:"values computed for each user, which are told when they change"`
+	Personas     *Personas     `file:"personas,optional" kind:"personas" desc:"what is kept of users"`
+	Identity     *Identities   `file:"identity,optional" kind:"identity" desc:"what is taken for one user"`
 }
-
-// Snapshot returns the workspace that it describes.
-func (d *Document) Snapshot() *Snapshot { return NewSnapshot(d.Sources, d.Destinations) }
 
 // Declaration returns what the tags of [Document] declare.
 func Declaration() *kind.Shape { return declaration() }
@@ -42,7 +43,7 @@ var declaration = sync.OnceValue(func() *kind.Shape { return kind.Of(reflect.Typ
 
 // Source is one origin of calls: a web site, an app, a server.
 type Source struct {
-	ID           string        `file:"id" record:"-" rule:"id" unique:"an id" desc:"its permanent identifier"`
+	ID           string        `file:"id" record:"-" rule:"sourceID" unique:"an id" desc:"its permanent identifier"`
 	Name         string        `file:"name" else:"id" rule:"name" desc:"what people call it"`
 	WriteKeyHash KeyHash       `file:"writeKey" record:"writeKeySHA256" rule:"writeKey" unique:"a write key" desc:"identifies its calls; only a hash of it is stored"`
 	Enabled      bool          `file:"enabled" default:"true" absent:"false" desc:"whether its calls are accepted"` // when not, ingest does not know the write key
@@ -87,7 +88,7 @@ type Destination struct {
 	ID           string         `file:"id" record:"-" rule:"id" unique:"an id" desc:"its permanent identifier; its topic is deliver.<id>"`
 	Type         string         `file:"type" enum:"webhooks" desc:"how it receives calls; integrations maps call it Webhooks"`
 	Name         string         `file:"name" else:"id" rule:"name" desc:"what people call it"`
-	Sources      []string       `file:"sources" ref:"sources" unique:"an entry" want:"a list of ids of sources" desc:"whose calls it receives"` // in a snapshot ascending
+	Sources      []string       `file:"sources" ref:"sources" beside:"personas" unique:"an entry" want:"a list of ids of sources" desc:"whose calls it receives; personas is the built-in source that tells of audiences and traits"` // in a snapshot ascending
 	Enabled      bool           `file:"enabled" default:"true" absent:"false" desc:"whether it receives calls"`
 	SharedSecret schemas.Secret `file:"sharedSecret,optional" rule:"secret" desc:"what deliveries are signed with; without it they are not signed"`
 	Endpoints    []Endpoint     `file:"endpoints" items:"1-5" each:"an endpoint" desc:"where its calls are delivered to, each call to all of them"` // at most MaxEndpoints

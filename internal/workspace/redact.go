@@ -50,7 +50,14 @@ func (d *Destination) Format(f fmt.State, _ rune) {
 
 // String describes the snapshot by its size.
 func (s *Snapshot) String() string {
-	return count(len(s.sources), "source") + ", " + count(len(s.destinations), "destination")
+	size := count(len(s.sources), "source") + ", " + count(len(s.destinations), "destination")
+	if len(s.audiences) > 0 {
+		size += ", " + count(len(s.audiences), "audience")
+	}
+	if len(s.traits) > 0 {
+		size += ", " + count(len(s.traits), "trait")
+	}
+	return size
 }
 
 func count(n int, what string) string {

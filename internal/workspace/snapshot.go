@@ -17,6 +17,7 @@ type Snapshot struct {
 	enabledByKey map[[32]byte]Source
 	blockedIDs   map[string]*schemas.BlockedIDs // of sources that have their own
 	listeners    map[string][]*Destination
+	defined
 }
 
 // NewSnapshot returns a snapshot of copies of sources and destinations, in any
@@ -24,7 +25,15 @@ type Snapshot struct {
 // last counts, and so does the last of two enabled sources with one write key; a
 // workspace file may have neither.
 func NewSnapshot(sources []Source, destinations []Destination) *Snapshot {
+	return (&Document{Sources: sources, Destinations: destinations}).Snapshot()
+}
+
+// Snapshot returns the workspace that the document describes, as [NewSnapshot] does.
+// Definitions in it, which nobody changes, are shared.
+func (d *Document) Snapshot() *Snapshot {
+	sources, destinations := d.Sources, d.Destinations
 	s := &Snapshot{
+		defined:      define(d),
 		sourceByID:   make(map[string]Source, len(sources)),
 		destByID:     make(map[string]*Destination, len(destinations)),
 		enabledByKey: make(map[[32]byte]Source, len(sources)),
@@ -59,14 +68,21 @@ func (s *Snapshot) index() {
 		if source.Identity != nil {
 			s.blockedIDs[source.ID] = schemas.NewBlockedIDs(source.Identity.Blocked)
 		}
-		if !source.Enabled {
-			continue
+		if source.Enabled {
+			s.enabledByKey[source.WriteKeyHash] = source
+			s.connect(source.ID)
 		}
-		s.enabledByKey[source.WriteKeyHash] = source
-		for _, destination := range s.destinations {
-			if destination.Enabled && destination.Connected(source.ID) {
-				s.listeners[source.ID] = append(s.listeners[source.ID], destination)
-			}
+	}
+	if _, declared := s.sourceByID[SourcePersonas]; !declared { // as one may be that an earlier release took
+		s.connect(SourcePersonas)
+	}
+}
+
+// connect lists the enabled destinations of a source.
+func (s *Snapshot) connect(source string) {
+	for _, destination := range s.destinations {
+		if destination.Enabled && destination.Connected(source) {
+			s.listeners[source] = append(s.listeners[source], destination)
 		}
 	}
 }
@@ -89,11 +105,17 @@ func (s *Snapshot) SourceByKey(writeKey string) (Source, bool) {
 	return source, ok
 }
 
-// Source returns the source with an id, enabled or not.
+// Source returns the source with an id, enabled or not. [SourcePersonas] always is.
 func (s *Snapshot) Source(id string) (Source, bool) {
 	source, ok := s.sourceByID[id]
+	if !ok && id == SourcePersonas {
+		return builtIn, true
+	}
 	return source, ok
 }
+
+// builtIn is what tells of audiences and computed traits.
+var builtIn = Source{ID: SourcePersonas, Name: "Personas", Enabled: true}
 
 // Sources returns all sources, ascending by id.
 func (s *Snapshot) Sources() []Source { return s.sources }

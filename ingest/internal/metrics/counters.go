@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/anabranch/anabranch/ingest/internal/answer"
 	"github.com/anabranch/anabranch/schemas"
@@ -32,25 +33,47 @@ type counters struct {
 	duration    prometheus.Histogram
 }
 
+// prefix is that of all the series.
+const prefix = "anabranch_ingest_"
+
 func newCounters(reg prometheus.Registerer) *counters {
-	events := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "anabranch_ingest_events_total",
-		Help: "Events by result: accepted (stored, and answered 200), rejected (they break a rule; a request refused as a whole counts as one), blocked (by a tracking plan: dead letters, and answered 200), suppressed (of a suppressed user: dropped, and answered 200).",
-	}, []string{"result"})
-	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "anabranch_ingest_requests_total",
-		Help: "Requests by the status of their answer.",
-	}, []string{"code"})
+	register := promauto.With(reg)
+	vector := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return register.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
+	}
+	counter := func(name, help string) prometheus.Counter { return vector(name, help).WithLabelValues() }
+	seconds := func(name, help string) prometheus.Histogram {
+		return register.NewHistogram(prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16)})
+	}
+	events := vector("events_total",
+		"Events by result: accepted (stored, and answered 200), rejected (they break a rule; a request refused as a whole counts as one), blocked (by a tracking plan: dead letters, and answered 200), suppressed (of a suppressed user: dropped, and answered 200).", "result")
+	requests := vector("requests_total", "Requests by the status of their answer.", "code")
 	m := &counters{
 		accepted:   events.WithLabelValues("accepted"),
 		rejected:   events.WithLabelValues("rejected"),
 		suppressed: events.WithLabelValues("suppressed"),
 		blocked:    events.WithLabelValues("blocked"),
 		requests:   make(map[int]prometheus.Counter),
+		rejections: vector("rejected_total", "Rejected events by the code of the rule that they break.", "code"),
+		unavailable: counter("unavailable_total",
+			"Events that were answered 503 because the brokers did not acknowledge them; clients send them again."),
+		throttled: counter("throttled_total",
+			"Events that were answered 429 because their source has sent more than INGEST_RATE_PER_SOURCE; clients send them again."),
+		skewed: counter("skewed_clocks_total",
+			"Events sent by a clock that is wrong by more than 45 minutes; their timestamps are corrected by the difference."),
+		unreadable: counter("unreadable_timestamps_total",
+			"Timestamps of accepted or rejected events that could not be read and were treated as absent."),
+		nobody: counter("identity_blocked_total",
+			"Events accepted or blocked by a tracking plan whose userId or anonymousId stands for nobody, such as null or undefined: they are delivered, and not taken for those of one user."),
+		violations: vector("plan_violations_total",
+			"Events that violate the tracking plan of their source, by action: allow and mark are accepted, block is blocked. Sources beyond the first 500 are summed up under source=\"_other\".", "source", "action"),
+		shed: counter("connections_shed_total",
+			"Connections that were closed to make room for others, see INGEST_MAX_CONNECTIONS."),
+		latency: seconds("produce_seconds",
+			"Time from handing a request's events to the Kafka client until the brokers acknowledge them, or the wait is given up."),
+		duration: seconds("request_seconds",
+			"Time from the end of reading a request to the end of writing its answer; from the end of its header, where that is enough to refuse it. Preflights are excluded."),
 	}
-	m.makeCounters()
-	m.makeHistograms()
-	reg.MustRegister(m.duration, events, m.rejections, m.unavailable, m.throttled, m.unreadable, m.skewed, m.nobody, m.violations, m.shed, requests, m.latency)
 	for _, code := range schemas.Codes() {
 		m.rejections.WithLabelValues(string(code))
 	}
@@ -58,54 +81,6 @@ func newCounters(reg prometheus.Registerer) *counters {
 		m.requests[status] = requests.WithLabelValues(strconv.Itoa(status))
 	}
 	return m
-}
-
-func (m *counters) makeCounters() {
-	m.rejections = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "anabranch_ingest_rejected_total",
-		Help: "Rejected events by the code of the rule that they break.",
-	}, []string{"code"})
-	m.unavailable = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "anabranch_ingest_unavailable_total",
-		Help: "Events that were answered 503 because the brokers did not acknowledge them; clients send them again.",
-	})
-	m.throttled = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "anabranch_ingest_throttled_total",
-		Help: "Events that were answered 429 because their source has sent more than INGEST_RATE_PER_SOURCE; clients send them again.",
-	})
-	m.skewed = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "anabranch_ingest_skewed_clocks_total",
-		Help: "Events sent by a clock that is wrong by more than 45 minutes; their timestamps are corrected by the difference.",
-	})
-	m.unreadable = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "anabranch_ingest_unreadable_timestamps_total",
-		Help: "Timestamps of accepted or rejected events that could not be read and were treated as absent.",
-	})
-	m.nobody = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "anabranch_ingest_identity_blocked_total",
-		Help: "Events accepted or blocked by a tracking plan whose userId or anonymousId stands for nobody, such as null or undefined: they are delivered, and not taken for those of one user.",
-	})
-	m.violations = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "anabranch_ingest_plan_violations_total",
-		Help: "Events that violate the tracking plan of their source, by action: allow and mark are accepted, block is blocked. Sources beyond the first 500 are summed up under source=\"_other\".",
-	}, []string{"source", "action"})
-	m.shed = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "anabranch_ingest_connections_shed_total",
-		Help: "Connections that were closed to make room for others, see INGEST_MAX_CONNECTIONS.",
-	})
-}
-
-func (m *counters) makeHistograms() {
-	m.latency = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name:    "anabranch_ingest_produce_seconds",
-		Help:    "Time from handing a request's events to the Kafka client until the brokers acknowledge them, or the wait is given up.",
-		Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16),
-	})
-	m.duration = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name:    "anabranch_ingest_request_seconds",
-		Help:    "Time from the end of reading a request to the end of writing its answer; from the end of its header, where that is enough to refuse it. Preflights are excluded.",
-		Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16),
-	})
 }
 
 // count counts one request. The events of a 503 and of a 429 come again: what

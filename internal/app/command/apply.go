@@ -16,43 +16,50 @@ func applyCommand(stages pipeline.Stages) Command {
 	return Command{
 		Name: "apply", Args: "-f FILE [--dry-run]",
 		Summary: "apply a workspace file",
-		Help:    "Applies a workspace file and prints what changed. A file with mistakes changes\nnothing; all of them are listed, with line and path.",
+		Help:    "Applies a workspace file and prints what changed. A file with mistakes changes\nnothing; all of them are listed, with line and path. With SECRETS_KEY the secrets of\ndestinations are encrypted in the topic, and again when its first key is a new one.",
 		Role:    apply.Role(stages),
 		Flags: func(flags *flag.FlagSet) Run {
 			file := flags.String("f", "", "the workspace file")
 			dryRun := flags.Bool("dry-run", false, "show the difference and change nothing")
+			inTheClear := flags.Bool("clear-secrets", false, "write the secrets of destinations in the clear, which an earlier release needs")
 			return func(ctx context.Context, program settings.Program, _ []string) error {
 				if *file == "" {
 					return errors.New("apply: expected -f FILE")
 				}
-				proc, err := program.Open()
+				proc, err := program.OpenBeside()
 				if err != nil {
 					return err
 				}
-				return Apply(ctx, proc, *file, *dryRun)
+				return Apply(ctx, proc, *file, Applying{DryRun: *dryRun, ClearSecrets: *inTheClear})
 			}
 		},
 	}
 }
 
+// Applying is how a workspace file is applied.
+type Applying struct {
+	DryRun       bool // nothing is changed
+	ClearSecrets bool // secrets are written in the clear, whatever SECRETS_KEY says
+}
+
 // Apply puts a workspace file in force on KAFKA_BROKERS, else on the embedded
 // broker of a running `anabranch run`.
-func Apply(ctx context.Context, proc settings.Process, file string, dryRun bool) error {
+func Apply(ctx context.Context, proc settings.Process, file string, how Applying) error {
 	c, err := connect(proc)
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	return c.apply(ctx, proc, file, dryRun)
+	return c.apply(ctx, proc, file, how)
 }
 
-func (c *connection) apply(ctx context.Context, proc settings.Process, file string, dryRun bool) error {
+func (c *connection) apply(ctx context.Context, proc settings.Process, file string, how Applying) error {
 	// Thousands of topics take minutes, so what is bounded is the time in which nothing
 	// is heard of them.
 	ctx, heard := whileHeard(ctx, commandTimeout)
 	defer heard.stop()
 	applier := apply.Applier{
-		Out: proc.Out, Terminal: proc.Color, Embedded: proc.Config.Embedded(), Kafka: c.opts, Await: c.await,
+		Out: proc.Out, Terminal: proc.Color, Embedded: proc.Config.Embedded(), Kafka: c.opts, Keys: proc.Config.Keys(), Clear: how.ClearSecrets, Await: c.await,
 		Permit: proc.Config.Stages.Permit(receivers(&proc.Config)...),
 		Ensure: func(ctx context.Context, progress func(done, total int), topics ...string) error {
 			defer heard.again()
@@ -65,5 +72,5 @@ func (c *connection) apply(ctx context.Context, proc settings.Process, file stri
 			}, all...)
 		},
 	}
-	return heard.explain(ctx, applier.Apply(ctx, file, dryRun))
+	return heard.explain(ctx, applier.Apply(ctx, file, how.DryRun))
 }

@@ -70,7 +70,7 @@ func TestApplyOfManyDestinations(t *testing.T) {
 				opts: cluster.Options(), topics: topics.New(cluster.Client(t), proc.Config.Topics),
 				await: func(context.Context) error { return nil },
 			}
-			err := c.apply(t.Context(), proc, file, false)
+			err := c.apply(t.Context(), proc, file, Applying{})
 			return out.String(), err
 		}
 		began := time.Now()

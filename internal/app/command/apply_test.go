@@ -26,7 +26,7 @@ func TestApplyValidatesBeforeItConnects(t *testing.T) {
 			t.Fatal(writeErr)
 		}
 		var out bytes.Buffer
-		applyErr := Apply(t.Context(), settings.Process{Config: cfg, Log: slog.New(slog.DiscardHandler), Out: &out}, file, dryRun)
+		applyErr := Apply(t.Context(), settings.Process{Config: cfg, Log: slog.New(slog.DiscardHandler), Out: &out}, file, Applying{DryRun: dryRun})
 		return out.String(), applyErr
 	}
 	if _, err = applied("sources: 5\n", false); err == nil || !strings.Contains(err.Error(), "workspace.yaml:1: sources") {

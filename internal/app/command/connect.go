@@ -42,16 +42,18 @@ func connect(proc settings.Process) (*connection, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create Kafka client: %w", err)
 	}
+	admin := topics.New(cl, proc.Config.Topics)
 	return &connection{
 		brokers: brokers.Brokers,
 		opts:    opts,
-		topics:  topics.New(cl, proc.Config.Topics),
+		topics:  admin,
 		close:   cl.Close,
 		await: func(ctx context.Context) error {
 			if err := kafka.Await(ctx, opts, brokers.Brokers, proc.Log); err != nil {
 				return fmt.Errorf("%w (set KAFKA_BROKERS, or BROKER_ADDR and DATA_DIR to those of a running `anabranch run`)", err)
 			}
-			return nil
+			_, err := admin.Recognise(ctx)
+			return err
 		},
 	}, nil
 }

@@ -23,7 +23,7 @@ func deadLettersCommand() Command {
 		Below: []Command{
 			{
 				Name: "list", Args: "[--json] [--destination D] [--reason R] [--since T]",
-				Help:  "Shows what could not be delivered, and how much by destination and reason.",
+				Help:  "Shows what could not be delivered, the oldest first, and how much by destination and reason.",
 				Flags: listDeadLetters, Role: listing.Role(),
 			},
 			{
@@ -97,7 +97,14 @@ func redriveDeadLetters(set *flag.FlagSet) Run {
 		}
 		return withDeadLetters(ctx, program, func(log *deadletters.Log) error {
 			users := regulation.NewRegister()
-			state, readErr := inTime(ctx, func(ctx context.Context) (wstopic.State, error) { return wstopic.ReadWith(ctx, log.Kafka, users) })
+			state, readErr := inTime(ctx, func(ctx context.Context) (wstopic.State, error) {
+				return wstopic.ReadWith(ctx, log.Kafka, users.Former())
+			})
+			if readErr == nil {
+				_, readErr = inTime(ctx, func(ctx context.Context) (struct{}, error) {
+					return struct{}{}, wstopic.ReadRegulations(ctx, log.Kafka, users)
+				})
+			}
 			if readErr != nil {
 				return readErr
 			}
@@ -114,7 +121,7 @@ func redriveDeadLetters(set *flag.FlagSet) Run {
 // What do does with them has bounds of its own: to read a long topic takes longer
 // than to find out that nobody is there.
 func withDeadLetters(ctx context.Context, program settings.Program, do func(*deadletters.Log) error) error {
-	proc, err := program.Open()
+	proc, err := program.OpenBeside()
 	if err != nil {
 		return err
 	}

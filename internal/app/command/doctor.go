@@ -25,7 +25,7 @@ func doctorCommand(stages pipeline.Stages) Command {
 	return Command{
 		Name: "doctor", Args: "[--json] [--stage S]",
 		Summary: "what keeps it from working: brokers, permissions, topics, this machine",
-		Help:    "Looks for what keeps the pipeline from working: brokers and the addresses they\nadvertise, versions, permissions, topics, groups, clocks, limits of this machine,\nsettings, the workspace. It changes nothing. The exit code is 1 when there is a\nproblem, and 0 when there are only warnings.",
+		Help:    "Looks for what keeps the pipeline from working: brokers and the addresses they\nadvertise, versions, permissions, topics, groups, clocks, limits of this machine,\nsettings, the workspace. Settings that this shell leaves open are those of the\n`anabranch run` of DATA_DIR. It changes nothing. The exit code is 1 when there is a\nproblem, and 0 when there are only warnings.",
 		Flags: func(flags *flag.FlagSet) Run {
 			asJSON := flags.Bool("json", false, "print one JSON object")
 			roles := stages.Roles()
@@ -48,7 +48,7 @@ func doctorCommand(stages pipeline.Stages) Command {
 }
 
 func showDiagnosis(ctx context.Context, program settings.Program, roles []acl.Role, asJSON bool) error {
-	proc, err := program.Open()
+	proc, err := program.OpenBeside()
 	if err != nil {
 		return err
 	}
@@ -87,6 +87,7 @@ func examine(ctx context.Context, proc settings.Process, roles []acl.Role) (*doc
 		},
 		Peers:   receivers(cfg),
 		Unknown: cfg.Unknown(proc.Environment),
+		Differ:  proc.Differ(),
 	}
 	if cfg.Embedded() {
 		set.Variable = "BROKER_ADDR and DATA_DIR (`anabranch run` has the broker), or set KAFKA_BROKERS"

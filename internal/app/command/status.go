@@ -38,7 +38,7 @@ func showStatus(ctx context.Context, program settings.Program, since time.Durati
 	if since <= 0 || since > maxSince {
 		return fmt.Errorf("status: --since=%s: expected a duration of at most 720h", since)
 	}
-	proc, err := program.Open()
+	proc, err := program.OpenBeside()
 	if err != nil {
 		return err
 	}

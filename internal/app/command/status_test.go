@@ -46,7 +46,7 @@ func TestStatusAndDoctorOfACluster(t *testing.T) {
 	}
 	var out testkit.Logs
 	proc.Out = &out
-	if err := Apply(t.Context(), proc, file, false); err != nil {
+	if err := Apply(t.Context(), proc, file, Applying{}); err != nil {
 		t.Fatal(err)
 	}
 	report, err := gatherStatus(t.Context(), proc, time.Hour)

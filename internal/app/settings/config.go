@@ -15,6 +15,7 @@ import (
 	"github.com/anabranch/anabranch/internal/kafka/policy"
 	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/telemetry/trace"
+	"github.com/anabranch/anabranch/internal/workspace/wsseal"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -24,7 +25,7 @@ type Config struct {
 	Kafka  kafka.Config
 	Topics policy.Config
 
-	DataDir        string         `env:"DATA_DIR" envDefault:"./anabranch-data" desc:"directory of the embedded broker's log and password, and of files of the stages beside it; only its user can access it"`
+	DataDir        string         `env:"DATA_DIR" envDefault:"./anabranch-data" desc:"directory of the embedded broker's log and password, of files of the stages beside it, and of the settings that its process runs with; only its user can access it"`
 	BrokerAddr     string         `env:"BROKER_ADDR" envDefault:"127.0.0.1:9092" desc:"listen address of the embedded broker; any Kafka tool may connect as anabranch, by SCRAM-SHA-256, with the password in DATA_DIR/broker-password"`
 	MaxUnrouted    int            `env:"BROKER_MAX_UNROUTED_BYTES" envDefault:"1073741824" desc:"bytes of raw-events that may wait for the router on the embedded broker, which never deletes them; beyond that, calls are answered 503 until it has caught up"`
 	InstanceID     string         `env:"INSTANCE_ID" desc:"name of this process, unique among those of its stage and the same after a restart; empty: the host name"`
@@ -33,6 +34,7 @@ type Config struct {
 	AdminAddr      string         `env:"ADMIN_ADDR" envDefault:"127.0.0.1:8081" desc:"listen address of the admin pages, which / lists: /metrics, /healthz, /readyz, /debug/pprof/ and, with ingest, /regulations"`
 	ReceiverAddr   string         `env:"RECEIVER_ADDR" envDefault:"127.0.0.1:8082" desc:"run: listen address of the built-in receiver of the example workspace"`
 	ReceiverSecret schemas.Secret `env:"RECEIVER_SECRET" desc:"receive: shared secret that deliveries are signed with, unless --secret says it; empty: they are not signed"`
+	SecretsKey     schemas.Secret `env:"SECRETS_KEY" desc:"keys that encrypt the shared secrets and header values of destinations in the topic workspace: 32 bytes each, in base64 or hexadecimal digits, as openssl rand -base64 32 makes them; of a list the first one encrypts and all decrypt; for apply, run and webhook-sink, and nobody else; empty: they are in the clear"`
 	LogLevel       string         `env:"LOG_LEVEL" envDefault:"info" desc:"debug, info, warn or error"`
 	LogFormat      string         `env:"LOG_FORMAT" desc:"text or json; empty: text on a terminal, JSON otherwise"`
 
@@ -116,6 +118,7 @@ func (c *Config) validate() error {
 		yesOrNo("INSTANCE_RETURNS", c.Returns),
 		address("ADMIN_ADDR", c.AdminAddr),
 		bearerToken("ADMIN_TOKEN", c.AdminToken),
+		c.checkKeys(),
 		address("RECEIVER_ADDR", c.ReceiverAddr),
 		address("BROKER_ADDR", c.BrokerAddr),
 		within("BROKER_MAX_UNROUTED_BYTES", c.MaxUnrouted, leastUnrouted, math.MaxInt),
@@ -123,6 +126,19 @@ func (c *Config) validate() error {
 		errors.Join(stages...),
 		c.Trace.Validate(),
 	)
+}
+
+func (c *Config) checkKeys() error {
+	if _, err := wsseal.Parse(c.SecretsKey); err != nil {
+		return fmt.Errorf("SECRETS_KEY=%s: %w", c.SecretsKey, err)
+	}
+	return nil
+}
+
+// Keys returns the keys of SECRETS_KEY, nil without any. The settings are valid.
+func (c *Config) Keys() *wsseal.Ring {
+	keys, _ := wsseal.Parse(c.SecretsKey)
+	return keys
 }
 
 // leastUnrouted is more than one request: with less there would be no way in.

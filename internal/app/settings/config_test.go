@@ -93,6 +93,18 @@ func TestEverySettingIsDescribed(t *testing.T) {
 	}
 }
 
+func TestSecretsKeyMustBeAKey(t *testing.T) {
+	t.Parallel()
+	_, err := Load(map[string]string{"SECRETS_KEY": "correct horse"}, stages)
+	if err == nil || !strings.Contains(err.Error(), "SECRETS_KEY=[redacted]: key 1 of 2: expected 32 bytes") {
+		t.Errorf("got %v", err)
+	}
+	cfg, err := Load(map[string]string{"SECRETS_KEY": strings.Repeat("0f", 32)}, stages)
+	if err != nil || cfg.Keys().Current() == "" {
+		t.Errorf("the key is %q, %v", cfg.Keys().Current(), err)
+	}
+}
+
 func TestAdminTokenMustFitAHeader(t *testing.T) {
 	t.Parallel()
 	_, err := Load(map[string]string{"ADMIN_TOKEN": "two words"}, stages)

@@ -44,11 +44,15 @@ type Process struct {
 	// Environment is the process's, to find settings with a typing error in the
 	// name.
 	Environment map[string]string
+	// Running are the variables that a process beside this one runs with, where a
+	// command has asked for them.
+	Running map[string]string
 }
 
 // Open reads the settings from the environment and makes the log.
-func (p Program) Open() (Process, error) {
-	environment := env.ToMap(os.Environ())
+func (p Program) Open() (Process, error) { return p.open(env.ToMap(os.Environ())) }
+
+func (p Program) open(environment map[string]string) (Process, error) {
 	cfg, err := Load(environment, p.Stages)
 	if err != nil {
 		return Process{}, err

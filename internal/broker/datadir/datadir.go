@@ -16,6 +16,9 @@ const (
 	Lock = "lock"
 )
 
+// settings is the file in which a process says what it runs with.
+const settings = "settings.json"
+
 // others are the bits of a mode that let anybody but the owner in.
 const others fs.FileMode = 0o077
 
@@ -53,7 +56,7 @@ func tighten(dir string, mode fs.FileMode) error {
 		return Unusable(dir, err)
 	}
 	for _, entry := range entries {
-		if !slices.Contains([]string{Lock, Log, BrokerPassword, AdminToken}, entry.Name()) {
+		if !slices.Contains([]string{Lock, Log, BrokerPassword, AdminToken, settings}, entry.Name()) {
 			return fmt.Errorf("use DATA_DIR=%s: other users can access it (%s), and it holds more than the embedded broker's files, such as %s; "+
 				"expected a directory of its own: name one below it, or run chmod 700", dir, mode, entry.Name())
 		}

@@ -1,7 +1,8 @@
 // Package datadir keeps the directory of the embedded broker its user's alone, and the secrets that are made in it.
 //
 // The log holds the secrets of destinations and the events of people. What lets a program use the broker, or change things at the
-// admin address, is a file here: who may read it is who may do that, and no guess from an address is needed.
+// admin address, is a file here: who may read it is who may do that, and no guess from an address is needed. So is what the
+// process that uses the directory runs with, for commands beside it.
 //
 // # Non-obvious
 //

@@ -41,19 +41,19 @@ func (d Dir) Secret(name string) (schemas.Secret, error) {
 		}
 	}
 	secret := rand.Text()
-	if err := write(path, secret); err != nil {
+	if err := write(path, []byte(secret+"\n")); err != nil {
 		return "", Unusable(d.path, err)
 	}
 	return schemas.Secret(secret), nil
 }
 
-// write puts a secret into a file of its own, so that whoever reads has a whole one.
-func write(path, secret string) error {
+// write puts a text into a file of its own, so that whoever reads has a whole one.
+func write(path string, text []byte) error {
 	temporary := path + ".tmp"
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.WriteFile(temporary, []byte(secret+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(temporary, text, 0o600); err != nil {
 		return err
 	}
 	return os.Rename(temporary, path)

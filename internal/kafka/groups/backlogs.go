@@ -32,26 +32,26 @@ type Backlog struct {
 // Backlogs returns the backlog of a group on each of the topics that exist, by name.
 // Where our principal may not see the settings of topics, what they keep is not known.
 func Backlogs(ctx context.Context, cl *kgo.Client, group string, topics ...string) ([]Backlog, error) {
-	progress, err := ProgressOn(ctx, cl, group, topics...)
-	if err != nil || len(progress) == 0 {
+	lags, err := Lags(ctx, cl, group, topics...)
+	if err != nil || len(lags) == 0 {
 		return nil, err
 	}
-	topics = slices.Sorted(maps.Keys(progress))
+	topics = slices.Sorted(maps.Keys(lags))
 	settings, err := lookup.Settings(ctx, cl, kmsg.ConfigResourceTypeTopic, []string{policy.RetentionMs, policy.RetentionBytes}, topics...)
 	if err != nil && !errors.Is(err, lookup.ErrHidden) {
 		return nil, err
 	}
-	all := make([]Backlog, 0, len(progress))
+	all := make([]Backlog, 0, len(lags))
 	for _, topic := range topics {
-		all = append(all, newBacklog(topic, settings[topic], progress[topic]))
+		all = append(all, newBacklog(topic, settings[topic], lags[topic]))
 	}
-	return all, age(ctx, kadm.NewClient(cl), all, progress)
+	return all, age(ctx, kadm.NewClient(cl), all, lags)
 }
 
-func newBacklog(topic string, configs map[string]string, progress map[int32]Progress) Backlog {
+func newBacklog(topic string, configs map[string]string, lags map[int32]Lag) Backlog {
 	b := Backlog{Topic: topic}
 	b.Kept, b.Bytes = policy.Bounds(configs)
-	for _, p := range progress {
+	for _, p := range lags {
 		b.Waiting += p.Offsets()
 		b.Deleted += p.Deleted
 	}
@@ -59,8 +59,8 @@ func newBacklog(topic string, configs map[string]string, progress map[int32]Prog
 }
 
 // age fills in what is held, and what of the waiting is old.
-func age(ctx context.Context, admin *kadm.Client, all []Backlog, progress map[string]map[int32]Progress) error {
-	starts, err := lookup.Listed(admin.ListStartOffsets(ctx, slices.Sorted(maps.Keys(progress))...))
+func age(ctx context.Context, admin *kadm.Client, all []Backlog, lags map[string]map[int32]Lag) error {
+	starts, err := lookup.Listed(admin.ListStartOffsets(ctx, slices.Sorted(maps.Keys(lags))...))
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func age(ctx context.Context, admin *kadm.Client, all []Backlog, progress map[st
 	}
 	for i := range all {
 		b := &all[i]
-		for partition, p := range progress[b.Topic] {
+		for partition, p := range lags[b.Topic] {
 			b.Held += max(p.End-starts[b.Topic][partition].Offset, 0)
 			b.Aging += max(young[b.Topic][partition]-p.Committed, 0)
 		}

@@ -1,11 +1,10 @@
 // Package groups tells how far consumer groups are, and what became of what they have
 // not read.
 //
-//	groups      groups and their members, as coordinators describe them
-//	lag         how far a group is behind
-//	backlogs    what it has not finished, next to what is kept for it
-//	losses      what it will never read
-//	standstill  partitions that stand still with records before them
+//	groups    groups and their members, as coordinators describe them
+//	lag       how far a group is behind
+//	backlogs  what it has not finished, next to what is kept for it
+//	losses    what it will never read
 //
 // # Non-obvious
 //
@@ -18,8 +17,4 @@
 //     is (TestOffsetsKept).
 //   - A cluster that has never had a group has no coordinator for some seconds
 //     (TestLagWaitsForTheFirstCoordinator).
-//   - While a transaction is open that nobody ends, a partition looks read to its end:
-//     for readers of committed records the end does not move. Only the end of the log
-//     shows that there is more (TestAPartitionThatStandsIsAFault). A look that failed is
-//     neither a standstill nor progress (TestSilentBrokersAreNoStandstill).
 package groups

@@ -17,14 +17,8 @@ import (
 // The difference counts the markers of transactions too. The router and the sink
 // commit past a marker behind their last record, other groups do not and stay one
 // behind.
-type Lag struct{ Committed, End int64 }
-
-// Offsets is how many offsets are not finished, those of markers included.
-func (l Lag) Offsets() int64 { return l.End - l.Committed }
-
-// Progress is a group's lag on a partition with what else its commit says.
-type Progress struct {
-	Lag
+type Lag struct {
+	Committed, End int64
 
 	// Metadata is the text that was committed with the offset.
 	Metadata string
@@ -33,27 +27,14 @@ type Progress struct {
 	Deleted int64
 }
 
+// Offsets is how many offsets are not finished, those of markers included.
+func (l Lag) Offsets() int64 { return l.End - l.Committed }
+
 // Lags returns, by topic and partition, how far a group is behind for readers of
 // committed records. Topics that do not exist are left out.
 func Lags(ctx context.Context, cl *kgo.Client, group string, topics ...string) (map[string]map[int32]Lag, error) {
-	all, err := ProgressOn(ctx, cl, group, topics...)
-	if err != nil {
-		return nil, err
-	}
-	lags := make(map[string]map[int32]Lag, len(all))
-	for topic, partitions := range all {
-		lags[topic] = make(map[int32]Lag, len(partitions))
-		for partition, progress := range partitions {
-			lags[topic][partition] = progress.Lag
-		}
-	}
-	return lags, nil
-}
-
-// ProgressOn is [Lags] with what else the commits say.
-func ProgressOn(ctx context.Context, cl *kgo.Client, group string, topics ...string) (map[string]map[int32]Progress, error) {
 	if len(topics) == 0 {
-		return map[string]map[int32]Progress{}, nil // the library takes none for all
+		return map[string]map[int32]Lag{}, nil // the library takes none for all
 	}
 	topics = slices.Compact(slices.Sorted(slices.Values(topics))) // brokers refuse a request that names one twice
 	committed, err := lookup.Committed(ctx, cl, group)
@@ -70,28 +51,28 @@ func ProgressOn(ctx context.Context, cl *kgo.Client, group string, topics ...str
 	if err != nil {
 		return nil, err
 	}
-	all := make(map[string]map[int32]Progress, len(topics))
+	all := make(map[string]map[int32]Lag, len(topics))
 	for topic, partitions := range ends {
-		all[topic] = make(map[int32]Progress, len(partitions))
+		all[topic] = make(map[int32]Lag, len(partitions))
 		for partition, end := range partitions {
 			commit, _ := committed.Lookup(topic, partition)
-			all[topic][partition] = progressOf(commit, starts[topic][partition].Offset, end.Offset)
+			all[topic][partition] = lagOf(commit, starts[topic][partition].Offset, end.Offset)
 		}
 	}
 	return all, nil
 }
 
-// progressOf puts a commit in relation to what its partition holds. The zero value
+// lagOf puts a commit in relation to what its partition holds. The zero value
 // is no commit. One beyond the end is that of a topic which was deleted and made
 // anew.
-func progressOf(commit kadm.OffsetResponse, start, end int64) Progress {
+func lagOf(commit kadm.OffsetResponse, start, end int64) Lag {
 	start = min(start, end)
 	switch at := commit.At; {
 	case commit.Topic == "" || at < 0 || at > end:
-		return Progress{Lag: Lag{Committed: start, End: end}}
+		return Lag{Committed: start, End: end}
 	case at < start:
-		return Progress{Lag: Lag{Committed: start, End: end}, Deleted: start - at}
+		return Lag{Committed: start, End: end, Deleted: start - at}
 	default:
-		return Progress{Lag: Lag{Committed: at, End: end}, Metadata: commit.Metadata}
+		return Lag{Committed: at, End: end, Metadata: commit.Metadata}
 	}
 }

@@ -33,18 +33,14 @@ func TestLag(t *testing.T) {
 	}
 	check(map[string]map[int32]Lag{})
 	check(map[string]map[int32]Lag{}, schemas.DeliverTopic("gone"))
-	check(map[string]map[int32]Lag{crm: {0: {0, 3}, 1: {0, 1}}}, crm)
+	check(map[string]map[int32]Lag{crm: {0: {End: 3}, 1: {End: 1}}}, crm)
 
 	var offsets kadm.Offsets
 	offsets.Add(kadm.Offset{Topic: crm, Partition: 0, At: 2, Metadata: "done: all"})
 	if err := kadm.NewClient(cl).CommitAllOffsets(t.Context(), lagGroup, offsets); err != nil {
 		t.Fatal(err)
 	}
-	check(map[string]map[int32]Lag{crm: {0: {2, 3}, 1: {0, 1}}, mail: {0: {}, 1: {}}}, mail, crm, crm)
-	progress, err := ProgressOn(t.Context(), cl, lagGroup, crm)
-	if got := progress[crm][0]; err != nil || got.Metadata != "done: all" || got.Offsets() != 1 {
-		t.Errorf("progress %+v, error %v, want the metadata of the commit", got, err)
-	}
+	check(map[string]map[int32]Lag{crm: {0: {Committed: 2, End: 3, Metadata: "done: all"}, 1: {End: 1}}, mail: {0: {}, 1: {}}}, mail, crm, crm)
 }
 
 // Transactions leave a marker behind the last record, for which nobody waits.
@@ -69,7 +65,7 @@ func TestLagSeesWhatIsCommitted(t *testing.T) {
 	}
 	write() // and leave it open
 	lags, err := Lags(t.Context(), cluster.Client(t), lagGroup, crm)
-	if want := (Lag{0, 2}); err != nil || lags[crm][0] != want {
+	if want := (Lag{End: 2}); err != nil || lags[crm][0] != want {
 		t.Errorf("lag %v, error %v, want %v: the event and the marker, without the open transaction", lags, err, want)
 	}
 	if err := cl.EndTransaction(t.Context(), kgo.TryAbort); err != nil {
@@ -77,7 +73,7 @@ func TestLagSeesWhatIsCommitted(t *testing.T) {
 	}
 }
 
-func TestProgressOf(t *testing.T) {
+func TestLagOf(t *testing.T) {
 	t.Parallel()
 	at := func(offset int64) kadm.OffsetResponse {
 		return kadm.OffsetResponse{Offset: kadm.Offset{Topic: "t", At: offset, Metadata: "m"}}
@@ -85,17 +81,17 @@ func TestProgressOf(t *testing.T) {
 	for name, c := range map[string]struct {
 		commit     kadm.OffsetResponse
 		start, end int64
-		want       Progress
+		want       Lag
 	}{
-		"none":                 {kadm.OffsetResponse{}, 5, 9, Progress{Lag: Lag{5, 9}}},
-		"none, as -1":          {at(-1), 5, 9, Progress{Lag: Lag{5, 9}}},
-		"within":               {at(7), 5, 9, Progress{Lag: Lag{7, 9}, Metadata: "m"}},
-		"at the end":           {at(9), 5, 9, Progress{Lag: Lag{9, 9}, Metadata: "m"}},
-		"retention was faster": {at(3), 5, 9, Progress{Lag: Lag{5, 9}, Deleted: 2}},
-		"of an older topic":    {at(10), 0, 9, Progress{Lag: Lag{0, 9}}},
-		"open transaction":     {kadm.OffsetResponse{}, 9, 5, Progress{Lag: Lag{5, 5}}},
+		"none":                 {kadm.OffsetResponse{}, 5, 9, Lag{Committed: 5, End: 9}},
+		"none, as -1":          {at(-1), 5, 9, Lag{Committed: 5, End: 9}},
+		"within":               {at(7), 5, 9, Lag{Committed: 7, End: 9, Metadata: "m"}},
+		"at the end":           {at(9), 5, 9, Lag{Committed: 9, End: 9, Metadata: "m"}},
+		"retention was faster": {at(3), 5, 9, Lag{Committed: 5, End: 9, Deleted: 2}},
+		"of an older topic":    {at(10), 0, 9, Lag{Committed: 0, End: 9}},
+		"open transaction":     {kadm.OffsetResponse{}, 9, 5, Lag{Committed: 5, End: 5}},
 	} {
-		if got := progressOf(c.commit, c.start, c.end); got != c.want {
+		if got := lagOf(c.commit, c.start, c.end); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}

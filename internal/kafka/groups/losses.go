@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/policy"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -23,13 +24,7 @@ type Losses struct {
 	offsets *prometheus.CounterVec
 
 	mu   sync.Mutex
-	next map[place]int64 // the first offset that is not read; none: whatever is read first
-}
-
-// place is a partition.
-type place struct {
-	topic     string
-	partition int32
+	next map[kafka.Partition]int64 // the first offset that is not read; none: whatever is read first
 }
 
 // Cause is why offsets are lost.
@@ -45,7 +40,7 @@ const (
 // deleted there may be some that held no record for readers: markers of transactions,
 // and what was aborted. How much is lost of a log that was truncated nobody knows.
 type loss struct {
-	place
+	kafka.Partition
 	cause    Cause
 	from, to int64
 }
@@ -60,7 +55,7 @@ func NewLosses(stage string, registerer prometheus.Registerer, log *slog.Logger,
 			Help: "Offsets whose events this stage will never read, by topic and cause: deleted (by retention or by hand, before they were read; markers of transactions are counted too), " +
 				"truncated (the brokers have lost the end of a partition; one at least, how many is not known).",
 		}, []string{"topic", "cause"}),
-		next: make(map[place]int64),
+		next: make(map[kafka.Partition]int64),
 	}
 	registerer.MustRegister(l.offsets)
 	for _, family := range families {
@@ -78,7 +73,7 @@ func (l *Losses) Begin(all map[string]map[int32]kgo.Offset) {
 	defer l.mu.Unlock()
 	for topic, partitions := range all {
 		for num, offset := range partitions {
-			at, next := place{topic, num}, offset.EpochOffset().Offset
+			at, next := kafka.Partition{Topic: topic, Num: num}, offset.EpochOffset().Offset
 			if next < 0 {
 				delete(l.next, at) // nothing was promised of a topic that is read for the first time
 				continue
@@ -100,14 +95,14 @@ func (l *Losses) Polled(fetches kgo.Fetches) {
 	// What the client has noticed first: records of the same poll come after it.
 	fetches.EachError(func(topic string, partition int32, err error) {
 		if noticed, ok := errors.AsType[*kgo.ErrDataLoss](err); ok {
-			l.tell(loss{place{topic, partition}, Truncated, noticed.ResetTo, noticed.ConsumedTo}, noticed.ResetTo)
+			l.tell(loss{kafka.Partition{Topic: topic, Num: partition}, Truncated, noticed.ResetTo, noticed.ConsumedTo}, noticed.ResetTo)
 		}
 	})
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
 		if len(p.Records) == 0 {
 			return
 		}
-		at, first := place{p.Topic, p.Partition}, p.Records[0].Offset
+		at, first := kafka.Partition{Topic: p.Topic, Num: p.Partition}, p.Records[0].Offset
 		if next, known := l.next[at]; known {
 			if c, from, to := gap(next, first, &p.FetchPartition); c != "" {
 				l.tell(loss{at, c, from, to}, first)
@@ -133,14 +128,14 @@ func gap(next, first int64, p *kgo.FetchPartition) (c Cause, from, to int64) {
 
 // tell logs and counts a loss, once: from now on what is at resume is read next.
 func (l *Losses) tell(lost loss, resume int64) {
-	l.next[lost.place] = resume
-	l.Count(lost.topic, lost.cause, lost.to-lost.from)
-	at := []any{"topic", lost.topic, "partition", lost.partition, "from", lost.from, "to", lost.to}
+	l.next[lost.Partition] = resume
+	l.Count(lost.Topic, lost.cause, lost.to-lost.from)
+	at := []any{"topic", lost.Topic, "partition", lost.Num, "from", lost.from, "to", lost.to}
 	if lost.cause == Truncated {
 		l.log.Error("the end of a partition is gone: acknowledged events may be lost, reading continues with those that follow",
 			append(at, "likely_cause", "brokers that lost what they had acknowledged (an unclean leader election, a power failure), or a topic that was recreated")...)
 		return
 	}
 	l.log.Error("events were deleted before they were read: they are lost",
-		append(at, "offsets", lost.to-lost.from, "likely_cause", "retention of the topic, shorter than what waited for this stage", "setting", policy.RetentionVariable(lost.topic, policy.RetentionMs))...)
+		append(at, "offsets", lost.to-lost.from, "likely_cause", "retention of the topic, shorter than what waited for this stage", "setting", policy.RetentionVariable(lost.Topic, policy.RetentionMs))...)
 }

@@ -74,7 +74,7 @@ func (c Config) comparePartitions(topic string, want, have int) []Mismatch {
 		m.Want = "6, 2 or 1"
 		m.Meaning, m.Grave = partitionsAdded, have > slices.Max(deliverChoices())
 		m.Advice = fmt.Sprintf("set %s=%d if it was created that way", variable, have)
-	case topic == schemas.TopicWorkspace:
+	case topic == schemas.TopicWorkspace, topic == schemas.TopicRegulations:
 		m.Meaning = "only partition 0 is used"
 		m.Advice = "leave it as it is"
 	case topic == schemas.TopicRedriven:

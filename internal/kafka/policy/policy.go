@@ -87,8 +87,12 @@ func (c Config) known(name string) (Policy, bool) {
 		return Policy{Partitions: 1, Configs: expire(redrivenFactor * c.deadLetters())}, true
 	case name == schemas.TopicSeen:
 		return Policy{Partitions: c.Partitions, Configs: expire(c.Remembered + seenSlack)}, true
-	case name == schemas.TopicWorkspace:
+	case name == schemas.TopicWorkspace, name == schemas.TopicRegulations:
 		return Policy{Partitions: 1, Configs: c.keepLast()}, true
+	case name == schemas.TopicPersonasInternal:
+		return Policy{Partitions: c.Partitions, Configs: expire(c.internal())}, true
+	case name == schemas.TopicPersonasChangelog:
+		return Policy{Partitions: c.Partitions, Configs: c.keepLast()}, true
 	case prefix == schemas.DeliverPrefix:
 		return Policy{Partitions: c.DeliverPartitions, Configs: expire(c.backlog(c.DeliverRetention))}, true
 	case prefix == schemas.RetryPrefix:
@@ -149,6 +153,17 @@ func (c Config) backlog(set time.Duration) time.Duration {
 		return cmp.Or(set, embeddedBacklogRetention)
 	}
 	return cmp.Or(set, backlogRetention)
+}
+
+// internal is how long personas-internal keeps what owners of users tell each other:
+// users that are merged travel through it, so a stage that was stopped for days has to
+// find them. On the embedded broker nothing goes that was not read; what was is a tick a
+// second of each partition, which nobody asks for again.
+func (c Config) internal() time.Duration {
+	if c.Embedded {
+		return time.Hour
+	}
+	return backlogRetention
 }
 
 func (c Config) keepLast() map[string]string {

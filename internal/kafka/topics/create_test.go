@@ -99,3 +99,21 @@ func TestEnsureNamesTheTopicsItMayNotSee(t *testing.T) {
 		}
 	}
 }
+
+// TestTopicsOfAnEmbeddedBroker that somebody takes for a Kafka are those that it can
+// keep: compaction there is not safe.
+func TestTopicsOfAnEmbeddedBroker(t *testing.T) {
+	t.Parallel()
+	cluster := testkit.Fake(t, kfake.ClusterID(kafka.EmbeddedCluster))
+	topics := New(cluster.Client(t), policy.Config{Partitions: 1, DeliverPartitions: 1, Replication: 1, RawRetention: time.Hour})
+	if embedded, err := topics.Recognise(t.Context()); err != nil || !embedded {
+		t.Fatalf("Recognise: %t, %v", embedded, err)
+	}
+	if err := topics.Ensure(t.Context(), schemas.TopicWorkspace, schemas.TopicRawEvents); err != nil {
+		t.Fatal(err)
+	}
+	found, err := Settings(t.Context(), topics.Client, []string{"cleanup.policy", policy.RetentionBytes}, schemas.TopicWorkspace, schemas.TopicRawEvents)
+	if err != nil || found[schemas.TopicWorkspace]["cleanup.policy"] != "delete" || found[schemas.TopicRawEvents][policy.RetentionBytes] == "-1" {
+		t.Errorf("settings %v, error %v", found, err)
+	}
+}

@@ -35,6 +35,15 @@ func New(cl *kgo.Client, config policy.Config) *Admin {
 	return &Admin{Topics: kafka.NewTopics(cl), Client: cl, admin: kadm.NewClient(cl), config: config}
 }
 
+// Recognise asks the brokers whether they are an embedded one, which has policies of
+// its own, and goes by the answer from then on. It must have returned before anything
+// else is asked of t at the same time.
+func (t *Admin) Recognise(ctx context.Context) (embedded bool, err error) {
+	embedded, err = kafka.Embedded(ctx, t.Client)
+	t.config.Embedded = t.config.Embedded || embedded
+	return embedded, err
+}
+
 // visiblePause is between two looks for topics that were created.
 const visiblePause = 20 * time.Millisecond
 

@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/anabranch/anabranch/internal/workspace/internal/decode"
+	"github.com/anabranch/anabranch/internal/document"
 )
 
 // maxFileBytes bounds a workspace file: hundreds of times a large one, and
@@ -21,9 +21,9 @@ const maxFileBytes = 1 << 20
 
 const wantDocument = "the keys sources and destinations; `sources: []` says that there are none"
 
-// document reads the one YAML document of a file. Without a result it has
+// rootOf reads the one YAML document of a file. Without a result it has
 // reported why.
-func document(text []byte, found *decode.Problems) *yaml.Node {
+func rootOf(text []byte, found *document.Problems) *yaml.Node {
 	if len(text) > maxFileBytes {
 		found.Add(Problem{Value: fmt.Sprintf("%d bytes", len(text)), Want: fmt.Sprintf("at most %d", maxFileBytes)})
 		return nil

@@ -5,16 +5,17 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/anabranch/anabranch/internal/document"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/internal/decode"
 	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
 )
 
 // Problem is one thing wrong with a workspace file. It never holds a secret.
-type Problem = decode.Problem
+type Problem = document.Problem
 
 // Error lists everything wrong with a workspace file, by line.
-type Error = decode.Error
+type Error = document.Error
 
 // Load reads a workspace file, through lookup as the secret files that it
 // names, and parses it. See [Parse] for its errors; a file that can't be read
@@ -45,7 +46,7 @@ func Parse(file string, text []byte, lookup Lookup) (*workspace.Snapshot, error)
 // read reads a text of the shape s into the value that to points to.
 func read(file string, text []byte, lookup Lookup, s *kind.Shape, to any) error {
 	d := decode.Decoder{Lookup: lookup.references(filepath.Dir(file))}
-	if root := document(text, &d.Found); root != nil {
+	if root := rootOf(text, &d.Found); root != nil {
 		d.Decode(s, root, to)
 	}
 	return d.Found.Err(file, lineAt(text, len(text)))

@@ -3,14 +3,16 @@ package wsschema
 import (
 	"fmt"
 	"io"
+	"reflect"
 	"text/tabwriter"
 
+	"github.com/anabranch/anabranch/internal/definition"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
 )
 
-const introduction = `The workspace file says in YAML which sources may send calls, and which destinations receive
-them. ` + "`anabranch apply -f FILE`" + ` puts it in force. Each line below is a key of the file: - begins a
+const introduction = `The workspace file says in YAML which sources may send calls, which destinations receive them, and
+what is computed of users. ` + "`anabranch apply -f FILE`" + ` puts it in force. Each line below is a key of the file: - begins a
 list item, and <name> is a name of your choice. A secret is text, {env: NAME} or {file: PATH}, with
 the path relative to the file's own folder. Editors complete the file with schemas/workspace.schema.json.
 
@@ -30,10 +32,29 @@ func WriteReferenceOf(w io.Writer, s *kind.Shape) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "KEY\tTYPE\tDEFAULT\tMEANING AND BOUNDS")
 	rows(table, s, "", "")
+	if hasTrees(s) {
+		parts(table)
+	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("write the reference: %w", err)
 	}
 	return nil
+}
+
+// parts prints what stands at several places of a definition, and within itself.
+func parts(w io.Writer) {
+	for _, part := range definition.Parts() {
+		_, _ = fmt.Fprintf(w, "\n%s:\t\t\t%s\n", part.Name, part.Meaning)
+		definitionRows(w, part.Rows, "  ", "  ")
+	}
+}
+
+// definitionRows prints the keys of a definition or of a part of one.
+func definitionRows(w io.Writer, all []definition.Row, first, indent string) {
+	for _, row := range all {
+		_, _ = fmt.Fprintf(w, "%s%s:\t%s\t%s\t%s\n", first, row.Key, row.Type, row.Initial, row.Meaning)
+		first = indent
+	}
 }
 
 // rows prints the fields of a struct. first is the indentation of the first one.
@@ -52,8 +73,13 @@ func below(w io.Writer, s *kind.Shape, indent string) {
 	case kind.Struct:
 		rows(w, s, indent, indent)
 	case kind.List:
-		if s.Elem.Form == kind.Struct {
+		switch s.Elem.Form {
+		case kind.Struct:
 			rows(w, s.Elem, indent+"- ", indent+"  ")
+		case kind.Tree:
+			_, keys := kind.Owner(reflect.Zero(s.Elem.Type)).Describe()
+			definitionRows(w, keys, indent+"- ", indent+"  ")
+		default:
 		}
 	case kind.Mapping:
 		value := &s.Elem.Fields[1]
@@ -61,7 +87,7 @@ func below(w io.Writer, s *kind.Shape, indent string) {
 	case kind.Map:
 		line(w, indent+"<name>", s.Elem, "", "", s.Bounds())
 		below(w, s.Elem, indent+"  ")
-	case kind.Text, kind.Bool, kind.Number, kind.Duration, kind.Secret:
+	case kind.Text, kind.Bool, kind.Number, kind.Duration, kind.Secret, kind.Tree:
 	}
 }
 
@@ -108,10 +134,10 @@ func typeOf(s *kind.Shape) string {
 		return "duration"
 	case kind.Secret:
 		return "secret"
-	case kind.Struct, kind.Mapping, kind.Map:
+	case kind.Struct, kind.Mapping, kind.Map, kind.Tree:
 		return "mapping"
 	case kind.List:
-		if s.Elem.Form != kind.Struct {
+		if s.Elem.Form != kind.Struct && s.Elem.Form != kind.Tree {
 			return "list of " + typeOf(s.Elem)
 		}
 		return "list"

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 
+	"github.com/anabranch/anabranch/internal/definition"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
 )
@@ -25,12 +27,15 @@ func (s schema) trimmed() schema {
 
 // Schema returns the JSON Schema of the workspace file.
 func Schema() ([]byte, error) {
-	return SchemaOf(workspace.Declaration(), "Anabranch workspace", "Which sources may send calls, and which destinations receive them.")
+	return SchemaOf(workspace.Declaration(), "Anabranch workspace", "Which sources may send calls, which destinations receive them, and what is computed of users.")
 }
 
 // SchemaOf returns the JSON Schema of a file of a shape.
 func SchemaOf(shape *kind.Shape, title, description string) ([]byte, error) {
 	s := schemaOf(shape)
+	if hasTrees(shape) {
+		s["definitions"] = definition.SchemaParts()
+	}
 	s["$schema"], s["$id"] = "http://json-schema.org/draft-07/schema#", "urn:anabranch:schema:workspace"
 	s["title"], s["description"] = title, description
 	var b bytes.Buffer
@@ -43,8 +48,17 @@ func SchemaOf(shape *kind.Shape, title, description string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// hasTrees tells whether something below describes itself by the parts of the grammar.
+func hasTrees(s *kind.Shape) bool {
+	return s.Form == kind.Tree || s.Elem != nil && hasTrees(s.Elem) ||
+		slices.ContainsFunc(s.Fields, func(f kind.Field) bool { return hasTrees(f.Shape) })
+}
+
 func schemaOf(s *kind.Shape) schema {
 	switch s.Form {
+	case kind.Tree:
+		of, _ := kind.Owner(reflect.Zero(s.Type)).Describe()
+		return of
 	case kind.Bool:
 		return schema{"type": "boolean"}
 	case kind.Number:
@@ -128,20 +142,27 @@ func text(s *kind.Shape) schema {
 	if s.Rule.Words != nil {
 		return schema{"enum": s.Rule.Words}
 	}
-	types := []string{"string", "number", "boolean"}
-	of := key(s)
 	switch {
 	case s.Form == kind.Secret:
-		of["type"] = append(types, "object")
-		of["minProperties"], of["maxProperties"], of["additionalProperties"] = 1, 1, false
-		of["properties"] = schema{
-			"env":  schema{"type": types, "minLength": 1, "description": "name of the environment variable that holds it"},
-			"file": schema{"type": types, "minLength": 1, "description": "path of the file that holds it, relative to this one"},
-		}
+		return schema{"anyOf": append(scalars(key(s)), schema{
+			"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": false,
+			"properties": schema{
+				"env":  schema{"anyOf": scalars(schema{"minLength": 1}), "description": "name of the environment variable that holds it"},
+				"file": schema{"anyOf": scalars(schema{"minLength": 1}), "description": "path of the file that holds it, relative to this one"},
+			},
+		})}
 	case s.Rule.Check != nil && s.Rule.Check("1") != "":
+		of := key(s)
 		of["type"] = "string"
+		return of
 	default:
-		of["type"] = types
+		return schema{"anyOf": scalars(key(s))}
 	}
-	return of
+}
+
+// scalars are a string and what may be written in its place. Ajv's strict mode takes no
+// list of types.
+func scalars(text schema) []schema {
+	text["type"] = "string"
+	return []schema{text, {"type": "number"}, {"type": "boolean"}}
 }

@@ -94,10 +94,14 @@ func transaction(tb testing.TB, c *testkit.Cluster, records ...*kgo.Record) func
 }
 
 // following runs a follower until the test ends.
-func following(tb testing.TB, opts []kgo.Opt) (*Follower, *workspace.Live, *testkit.Logs) {
+func following(tb testing.TB, opts []kgo.Opt, edit ...func(*FollowerSettings)) (*Follower, *workspace.Live, *testkit.Logs) {
 	tb.Helper()
 	live, out := workspace.NewLive(workspace.NewSnapshot(nil, nil)), new(testkit.Logs)
-	f := NewFollower(FollowerSettings{Logger: out.Logger(), Registerer: prometheus.NewRegistry(), Kafka: opts, Live: live})
+	set := FollowerSettings{Logger: out.Logger(), Registerer: prometheus.NewRegistry(), Kafka: opts, Live: live}
+	for _, change := range edit {
+		change(&set)
+	}
+	f := NewFollower(set)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- f.Run(ctx) }()

@@ -8,6 +8,7 @@ import (
 type metrics struct {
 	read, unreadable      prometheus.Counter
 	sources, destinations prometheus.Gauge
+	locked                prometheus.Gauge
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -26,6 +27,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		destinations: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "anabranch_workspace_destinations",
 			Help: "Destinations in the workspace in force, disabled ones included.",
+		}),
+		locked: factory.NewGauge(prometheus.GaugeOpts{
+			Name: "anabranch_workspace_locked_destinations",
+			Help: "Destinations whose secrets this process needs and can't decrypt, since SECRETS_KEY lacks their key: their events are held back.",
 		}),
 	}
 }

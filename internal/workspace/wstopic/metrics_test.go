@@ -17,6 +17,9 @@ func TestSeriesExistFromTheStart(t *testing.T) {
 # HELP anabranch_workspace_destinations Destinations in the workspace in force, disabled ones included.
 # TYPE anabranch_workspace_destinations gauge
 anabranch_workspace_destinations 0
+# HELP anabranch_workspace_locked_destinations Destinations whose secrets this process needs and can't decrypt, since SECRETS_KEY lacks their key: their events are held back.
+# TYPE anabranch_workspace_locked_destinations gauge
+anabranch_workspace_locked_destinations 0
 # HELP anabranch_workspace_records_total Records of the workspace topic, by whether they could be read.
 # TYPE anabranch_workspace_records_total counter
 anabranch_workspace_records_total{result="read"} 0

@@ -11,6 +11,7 @@ import (
 	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wsrecord"
+	"github.com/anabranch/anabranch/internal/workspace/wsseal"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -29,6 +30,11 @@ const (
 type Publisher struct {
 	// Kafka holds what every client of the process shares.
 	Kafka []kgo.Opt
+	// Keys seal the secrets of destinations. Nil: they are written in the clear.
+	Keys *wsseal.Ring
+	// Clear says that secrets are to be written in the clear even so, for an earlier
+	// release, which reads no others.
+	Clear bool
 
 	// Ensure creates topics that are missing and returns when they can be
 	// written to. It is called for the topic of the workspace, and for those of
@@ -84,13 +90,19 @@ func (p *Publisher) attempt(ctx context.Context, next *workspace.Snapshot, byPeo
 	if state.writable != nil {
 		return nil, state.writable
 	}
+	if err = next.Succeeds(state.Snapshot); err != nil {
+		return nil, err
+	}
+	changes, sealed, err := state.Changes(next, p.Keys, p.Clear)
+	if err != nil {
+		return nil, err
+	}
 	// All destinations, not the new ones alone: a topic that somebody deleted
 	// comes back with the next apply.
 	if err = p.Ensure(ctx, deliverTopics(next)...); err != nil {
 		return nil, err
 	}
-	changes := workspace.Diff(state.Snapshot, next)
-	records, err := state.table.Encode(changes, next)
+	records, err := state.table.Encode(changes, sealed)
 	if err != nil {
 		return nil, err
 	}

@@ -22,16 +22,16 @@ func TestALaterReleaseWritesToTheWorkspace(t *testing.T) {
 	apply(t, p, wstest.Of("a"))
 	f, live, out := following(t, c.Options())
 	ready(t, f)
-	write(t, c, record("destination/a", `{"version":2,"type":"webhooks","endpoints":[{"url":"http://later"}]}`))
+	write(t, c, record("destination/a", `{"version":3,"type":"webhooks","endpoints":[{"url":"http://later"}]}`))
 	for i := range 10 {
-		write(t, c, record(fmt.Sprintf("audience/a%d", i), `{}`))
+		write(t, c, record(fmt.Sprintf("segment/a%d", i), `{}`))
 	}
 	write(t, c, record("destination/b", `{"type":"webhooks","endpoints":[{"url":"http://b"}]}`))
 	inForce(t, live, "a", "b")
 	if a, _ := live.Load().Destination("a"); a.Endpoints[0].URL != "https://a.example.com/" {
 		t.Errorf("the endpoint in force is %s", a.Endpoints[0])
 	}
-	if n := out.Count("a later release wrote to the workspace"); n != 1 || out.Count("workspace record skipped") != 0 {
+	if n := out.Count("a later release wrote to the workspace"); n != 1 || out.Count("record skipped") != 0 {
 		t.Errorf("said %d times:\n%s", n, out)
 	}
 	if got := testutil.ToFloat64(f.metrics.unreadable); got != 11 {

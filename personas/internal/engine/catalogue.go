@@ -1,6 +1,16 @@
 package engine
 
-import "time"
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/anabranch/anabranch/personas/internal/event"
+	"github.com/anabranch/anabranch/personas/internal/state"
+	"github.com/anabranch/anabranch/schemas"
+)
 
 // Bounds of a user's state.
 const (
@@ -10,59 +20,178 @@ const (
 
 // Catalogue is a workspace's definitions, compiled. It does not change and may be used
 // by several goroutines; a [Profile] by one at a time.
-type Catalogue struct{}
+type Catalogue struct {
+	told   []*computation // what is told, by key
+	leaves []*leaf        // ascending by id
+	events map[eventKey][]*selection
+	traits []*leaf // those of traits of identify calls
+	seen   marks   // the definitions that look at when users were seen
+	memos  int
+	memo   sync.Pool // of *[]result
+	counts *Counts
 
-// Compile compiles definitions, which have passed validation. It fails where that would
-// have: a reference to what is not there, a cycle, two definitions with one key.
-func Compile(d Definitions) (*Catalogue, error) { return &Catalogue{}, nil }
+	generation uint64
+	began      map[LeafID]uint64
+}
+
+// arrange notes which definitions a leaf concerns.
+func (c *Catalogue) arrange() {
+	c.memo.New = func() any { memo := make([]result, c.memos); return &memo }
+	c.seen = newMarks(len(c.told))
+	for _, l := range c.leaves {
+		l.concern = newMarks(len(c.told))
+	}
+	fresh := make([]result, c.memos)
+	for i, d := range c.told {
+		if d.seen {
+			c.seen.set(i)
+		}
+		for _, l := range d.needs {
+			l.concern.set(i)
+		}
+		d.fresh = d.node != nil && d.node.eval(&Profile{}, 0, fresh).holds
+	}
+}
+
+// Begin says which of the catalogues that are used one after the other with the same
+// profiles c is, ascending from 1, and from which one on a leaf has been filled: state of
+// a leaf that is older is dropped. Without it, a leaf that nothing needed for a while
+// would have missed events, since its state lies on in profiles that were not written
+// meanwhile, and one whose backfill was given up would count events twice. Every leaf that
+// is filled, or begins, with c has begun with c. It is called before c is used.
+func (c *Catalogue) Begin(generation uint64, began map[LeafID]uint64) {
+	c.generation, c.began = generation, maps.Clone(began)
+}
 
 // Leaves returns the leaves of all definitions that are computed: the enabled ones and
 // those that they refer to. Ascending.
-func (c *Catalogue) Leaves() []LeafID { return nil }
+func (c *Catalogue) Leaves() []LeafID {
+	ids := make([]LeafID, 0, len(c.leaves)+1)
+	if len(c.told) > 0 {
+		ids = append(ids, LeafSeen)
+	}
+	for _, l := range c.leaves {
+		ids = append(ids, l.id)
+	}
+	return ids
+}
 
 // Leaf describes one of them; false: there is none of the id.
-func (c *Catalogue) Leaf(id LeafID) (Leaf, bool) { return Leaf{}, false }
+func (c *Catalogue) Leaf(id LeafID) (Leaf, bool) {
+	if id == LeafSeen {
+		return Leaf{ID: id, History: fullHistory}, len(c.told) > 0
+	}
+	l := c.find(id)
+	if l == nil {
+		return Leaf{}, false
+	}
+	return Leaf{ID: id, History: l.history, Key: l.own, Retention: millis(l.spec.Keep)}, true
+}
+
+func (c *Catalogue) find(id LeafID) *leaf {
+	i, ok := slices.BinarySearchFunc(c.leaves, id, func(l *leaf, id LeafID) int { return cmp.Compare(l.id, id) })
+	if !ok {
+		return nil
+	}
+	return c.leaves[i]
+}
 
 // Needs returns what has to be ready before anything is told of a definition, those of
-// the definitions that it refers to included. Ascending; nil for a key that is not there.
-func (c *Catalogue) Needs(key string) []LeafID { return nil }
-
-// Concerns reports whether folding the call could change more of any user than when they
-// were seen, and by which source. It looks at the call's type and name alone, and at the
-// names of traits.
-func (c *Catalogue) Concerns(call *Call) bool { return true }
-
-// Fills is Concerns for a backfill of some leaves; LeafSeen is concerned by every call.
-func (c *Catalogue) Fills(call *Call, only func(LeafID) bool) bool { return true }
-
-// Fold takes a call into the state of its user. Only is nil for live calls, which go to
-// all leaves; a backfill names those that it fills. Folds commute, and a call that is of
-// personas' own making is ignored. Live calls are better taken by [Catalogue.Take]: what
-// is due before the call has to be told first (Advance), or the state may no longer have
-// what it depended on.
-func (c *Catalogue) Fold(p *Profile, call *Call, only func(LeafID) bool) {}
-
-// Advance evaluates what the calls folded since, or the cause, may have changed, at each
-// due instant up to now, in order, and then at now. It marks as told what it returns, and
-// sets when it is due again: strictly later than now. Ready is nil, or says which leaves
-// are filled: of a definition that needs another one nothing is told.
-//
-// With CauseEvent and CauseTimer only what may have changed is looked at; with the other
-// causes every definition is. Now is in whole milliseconds; for a user time does not go
-// back: before the latest event, or the last evaluation, it is taken for that.
-func (c *Catalogue) Advance(p *Profile, now time.Time, ready func(LeafID) bool, cause Cause) []Change {
+// the definitions that it refers to included. Ascending; nil for a key of which nothing
+// is told.
+func (c *Catalogue) Needs(key string) []LeafID {
+	for _, d := range c.told {
+		if d.key != key {
+			continue
+		}
+		var ids []LeafID
+		if d.seen || d.fresh {
+			ids = append(ids, LeafSeen)
+		}
+		for _, l := range d.needs {
+			ids = append(ids, l.id)
+		}
+		slices.Sort(ids)
+		return ids
+	}
 	return nil
 }
 
-// Take is what is done with a live call at the time now, which is not before it was
-// received: Advance to the call's At, Fold, Advance to now.
-func (c *Catalogue) Take(p *Profile, call *Call, now time.Time, ready func(LeafID) bool) []Change {
-	changes := c.Advance(p, call.At, ready, CauseTimer)
-	c.Fold(p, call, nil)
-	return append(changes, c.Advance(p, now, ready, CauseEvent)...)
+// Concerns reports whether folding the call could change more of any user than when they
+// were seen, and by which source. It looks at the call's type and name, and at the names
+// of its traits.
+func (c *Catalogue) Concerns(call *Call) bool {
+	return !call.Own && (!c.seen.empty() || c.looksAt(call, nil))
 }
 
-// Merge folds all that is known of one user into another one, who survives. What into was
-// told stays; what from was told is forgotten. Call [Catalogue.Advance] with CauseMerge
-// next. Aliases of from go over; from itself is added by the caller ([Profile.Link]).
-func (c *Catalogue) Merge(into, from *Profile) {}
+// Fills is Concerns for a backfill of some leaves; every call concerns LeafSeen.
+func (c *Catalogue) Fills(call *Call, only func(LeafID) bool) bool {
+	return !call.Own && (only(LeafSeen) || c.looksAt(call, only))
+}
+
+func (c *Catalogue) looksAt(call *Call, only func(LeafID) bool) bool {
+	found := false
+	c.each(call, only, func(*leaf) { found = true }, func(*selection) bool { return true })
+	return found
+}
+
+// each calls visit for each leaf that looks at a call, if its selection is good.
+func (c *Catalogue) each(call *Call, only func(LeafID) bool, visit func(*leaf), good func(*selection) bool) {
+	switch call.Type {
+	case schemas.TypeTrack:
+		visitAll(c.events[eventKey{call.Type, call.Name}], only, visit, good)
+	case schemas.TypePage, schemas.TypeScreen:
+		visitAll(c.events[eventKey{call.Type, call.Name}], only, visit, good)
+		visitAll(c.events[eventKey{call.Type, anyName}], only, visit, good)
+	case schemas.TypeIdentify:
+		for _, l := range c.traits {
+			if (only == nil || only(l.id)) && hasMember(call.Traits, l.trait) {
+				visit(l)
+			}
+		}
+	default:
+	}
+}
+
+func visitAll(selections []*selection, only func(LeafID) bool, visit func(*leaf), good func(*selection) bool) {
+	for _, s := range selections {
+		if !good(s) {
+			continue
+		}
+		for _, l := range s.leaves {
+			if only == nil || only(l.id) {
+				visit(l)
+			}
+		}
+	}
+}
+
+func hasMember(object, name []byte) bool {
+	members := event.MembersOf(object)
+	for {
+		key, _, ok := members.Next()
+		if !ok || bytes.Equal(key, name) {
+			return ok
+		}
+	}
+}
+
+// Matches reports whether a call counts for a definition: one of its leaves looks at it
+// and its filters hold.
+func (c *Catalogue) Matches(key string, call *Call) bool {
+	matches := false
+	c.each(call, nil, func(l *leaf) {
+		l.concern.each(func(i int) { matches = matches || c.told[i].key == key })
+	}, func(s *selection) bool { return s.matches.Matches(call) })
+	return matches && !call.Own
+}
+
+// decodeState decodes a state of a leaf. One that is broken begins anew.
+func (c *Catalogue) decodeState(l *leaf, raw []byte) state.State {
+	st, err := l.spec.Decode(raw)
+	if err != nil {
+		c.counts.BrokenState.Add(1)
+		return l.spec.New()
+	}
+	return st
+}

@@ -57,8 +57,11 @@ const LeafSeen LeafID = 1
 // Leaf is what has to be known of a leaf to fill it from the log.
 type Leaf struct {
 	ID LeafID
-	// History is how far back it looks.
+	// History is how far back it looks, from where Key is in the log.
 	History definition.History
+	// Key is the definition whose own the leaf is; empty: it looks at all of the log, and
+	// whoever needs it shares it.
+	Key string
 	// Retention is how far back events may matter: those with At <= now-Retention do
 	// not. Zero: all do.
 	Retention time.Duration

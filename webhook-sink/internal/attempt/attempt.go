@@ -92,6 +92,10 @@ func New(opts Options) (*Attempter, error) {
 // Close gives up idle connections. Attempts that run are the caller's to wait for.
 func (a *Attempter) Close() { a.client.Close() }
 
+// lockedPause is the least that an event waits whose destination's secrets are locked:
+// people have to mend it.
+const lockedPause = 5 * time.Second
+
 // Attempt delivers an event, the value of a record, to the endpoints of dest that
 // only names, or to all of them when it names none that is still configured. It
 // ends when every endpoint has ended, so that the order of events holds at each
@@ -99,7 +103,8 @@ func (a *Attempter) Close() { a.client.Close() }
 //
 // Endpoints that are down are left out, and count as worth another try. When that
 // would leave nobody, the attempt is withheld. The last of an event is made all the
-// same, but only some at a time.
+// same, but only some at a time. To a destination whose secrets are still sealed no
+// attempt is made at all.
 //
 // A ctx that is done means shutdown: no request is started any more, those in
 // flight are cut short, and the verdict is Abandoned unless an endpoint had
@@ -107,6 +112,14 @@ func (a *Attempter) Close() { a.client.Close() }
 // shutdown does not end.
 func (a *Attempter) Attempt(ctx context.Context, dest *workspace.Destination, only []uint64, event []byte, last bool) outcome.Outcome {
 	to := a.recipients.of(dest)
+	if to.locked {
+		// Not even a last attempt: it would go out without its signature or its headers.
+		a.observe.LeftOut(dest.ID)
+		return outcome.Outcome{
+			Verdict: outcome.Withheld, Until: time.Now().Add(lockedPause),
+			Reason: schemas.ReasonSecretsLocked, Detail: "secrets of the destination can't be decrypted",
+		}
+	}
 	chosen := to.choose(only)
 	t, _ := trials.Get().(*trial)
 	defer t.put()

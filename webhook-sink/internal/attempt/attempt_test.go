@@ -328,3 +328,32 @@ func TestRootsThatCannotBeRead(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingIsSentWithoutItsSecrets, not even a last attempt: an event waits until the
+// sink has the key, and is then delivered as it should be.
+func TestNothingIsSentWithoutItsSecrets(t *testing.T) {
+	for name, seal := range map[string]func(*workspace.Destination){
+		"the shared secret": func(d *workspace.Destination) { d.SharedSecret = schemas.SealedSecret("x") },
+		"a header": func(d *workspace.Destination) {
+			d.Endpoints[1].Headers = []workspace.Header{{Name: "X-Token", Value: schemas.SealedSecret("x")}}
+		},
+	} {
+		b := newBooth(t, map[string]receiver{"a.test": answers(200), "b.test": answers(200)})
+		dest := receiving("a.test", "b.test")
+		seal(dest)
+		for _, last := range []bool{false, true} {
+			o := b.Attempt(t.Context(), dest, nil, []byte(purchase), last)
+			if o.Verdict != outcome.Withheld || o.Reason != schemas.ReasonSecretsLocked || !o.Until.After(time.Now()) || o.Partial {
+				t.Errorf("%s, last %t: %+v, want it withheld", name, last, o)
+			}
+		}
+		if len(b.dialed) != 0 || !slices.Equal(b.observed, []string{"crm left out", "crm left out"}) {
+			t.Errorf("%s: dialed %v, observed %v", name, b.dialed, b.observed)
+		}
+		opened := receiving("a.test", "b.test")
+		opened.SharedSecret = "s3cret"
+		if o := b.Attempt(t.Context(), opened, nil, []byte(purchase), false); o.Verdict != outcome.Delivered || b.requests[0].signature != signed("s3cret") {
+			t.Errorf("%s: with the key %+v", name, o)
+		}
+	}
+}

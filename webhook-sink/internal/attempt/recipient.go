@@ -18,6 +18,7 @@ type recipient struct {
 	dest      *workspace.Destination // the version that it was made of
 	signer    *post.Signer           // nil: deliveries are not signed
 	endpoints []*endpoint            // in the destination's order
+	locked    bool                   // its secrets are sealed, so nothing may be sent
 }
 
 type endpoint struct {
@@ -75,7 +76,7 @@ func (r *recipients) compare(before, made *recipient) {
 }
 
 func (r *recipients) make(dest *workspace.Destination, before *recipient) *recipient {
-	made := &recipient{dest: dest, signer: post.NewSigner(dest.SharedSecret)}
+	made := &recipient{dest: dest, signer: post.NewSigner(dest.SharedSecret), locked: dest.Sealed()}
 	for i, configured := range dest.Endpoints {
 		e := &endpoint{configured: configured, fingerprint: configured.Fingerprint(), position: i + 1, of: len(dest.Endpoints)}
 		if old := before.find(e.fingerprint); old != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
 	"github.com/anabranch/anabranch/webhook-sink/internal/queues"
@@ -237,11 +238,9 @@ func (d *Dispatcher) ours(at partition.Place) *part {
 
 // each calls f for the named partitions that are ours.
 func (d *Dispatcher) each(of map[string][]int32, f func(*part)) {
-	for topic, nums := range of {
-		for _, num := range nums {
-			if p := d.parts[partition.Place{Topic: topic, Num: num}]; p != nil {
-				f(p)
-			}
+	for _, at := range kafka.Partitions(of) {
+		if p := d.parts[at]; p != nil {
+			f(p)
 		}
 	}
 }

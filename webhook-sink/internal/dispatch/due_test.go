@@ -222,7 +222,7 @@ func TestADestinationThatHangsDelaysNobodyElsesRetries(t *testing.T) {
 		const backlog = 500 // more than a partition holds before it pauses
 		r.at(time.Minute, "hung", 0, backlog, nil)
 		r.pass(time.Minute)
-		if r.isPaused("{webhook-retry.2m 0}") {
+		if r.isPaused("webhook-retry.2m[0]") {
 			t.Fatal("the partition is paused")
 		}
 		if got := r.parts[partition.Place{Topic: onTwoMinutes, Num: 0}].parked.Bytes(); got != 0 {

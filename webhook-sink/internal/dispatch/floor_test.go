@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -24,7 +23,7 @@ type floor struct {
 
 	t       testing.TB
 	flying  []*Job
-	paused  map[string]bool // topics, and partitions as topic/num
+	paused  map[string]bool // topics, and partitions as topic[num]
 	started []string        // message ids
 	late    []float64       // seconds, of retries behind their due time
 	sought  []*Reread       // parts that are to be read once more
@@ -59,8 +58,8 @@ func (f *floor) flowOf() Flow {
 	return Flow{
 		PauseTopic:      func(topic string) { set(topic, true) },
 		ResumeTopic:     func(topic string) { set(topic, false) },
-		PausePartition:  func(at partition.Place) { set(fmt.Sprint(at), true) },
-		ResumePartition: func(at partition.Place) { set(fmt.Sprint(at), false) },
+		PausePartition:  func(at partition.Place) { set(at.String(), true) },
+		ResumePartition: func(at partition.Place) { set(at.String(), false) },
 	}
 }
 

@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -118,7 +117,7 @@ func (m *model) checkPartitions() {
 				parked += partition.Size(r)
 			}
 		}
-		bytes, paused := p.parked.Bytes(), m.floor.paused[fmt.Sprint(at)]
+		bytes, paused := p.parked.Bytes(), m.floor.paused[at.String()]
 		turn, waits := p.parked.Next()
 		switch {
 		case bytes != parked:

@@ -185,11 +185,11 @@ func TestAPartitionOfRetriesPausesAndResumes(t *testing.T) {
 			names = append(names, name(i))
 		}
 		r.wait(0, dues, names...)
-		if !r.isPaused("{webhook-retry.2m 0}") {
+		if !r.isPaused("webhook-retry.2m[0]") {
 			t.Fatalf("not paused with %d retries of %d bytes and more", count, partition.Overhead)
 		}
 		r.pass(time.Minute)
-		if r.isPaused("{webhook-retry.2m 0}") {
+		if r.isPaused("webhook-retry.2m[0]") {
 			t.Error("stays paused after all that waited was started")
 		}
 		if got := r.parts[partition.Place{Topic: onTwoMinutes, Num: 0}].parked.Bytes(); got >= parking.Low {
@@ -209,7 +209,7 @@ func TestPausedRetriesAreResumedWhenTheirPartitionGoes(t *testing.T) {
 		r.wait(0, dues, names...)
 		gone := map[string][]int32{onTwoMinutes: {0}}
 		r.Release(gone)
-		if r.isPaused("{webhook-retry.2m 0}") {
+		if r.isPaused("webhook-retry.2m[0]") {
 			t.Error("stays paused, and would for ever")
 		}
 		r.Forget(gone)

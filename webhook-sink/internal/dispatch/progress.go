@@ -82,7 +82,7 @@ func (d *Dispatcher) Holds(all []partition.Watermark) bool {
 	defer d.mu.Unlock()
 	return !slices.ContainsFunc(all, func(w partition.Watermark) bool {
 		p := d.parts[w.Place]
-		return p == nil || !w.IsOf(p.Partition)
+		return p == nil || !w.IsOf(&p.Partition)
 	})
 }
 

@@ -5,12 +5,14 @@ package ends
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/anabranch/anabranch/internal/kafka/groups"
+	"github.com/anabranch/anabranch/internal/kafka/lag"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
@@ -34,7 +36,7 @@ type Options struct {
 	Topics      *topics.Admin
 	Group       string
 	Dispatcher  *dispatch.Dispatcher
-	Standstills *groups.Standstills
+	Standstills *lag.Standstills
 	Logger      *slog.Logger
 }
 
@@ -65,10 +67,10 @@ func (w *Watch) Run(ctx context.Context) {
 
 // note keeps how far partitions were read, and which of them are held on purpose.
 func (w *Watch) note(all []partition.Progress) {
-	var positions []groups.Position
+	var positions []lag.Position
 	for _, p := range all {
 		if p.Noticed {
-			positions = append(positions, groups.Position{Topic: p.Topic, Num: p.Num, Next: p.Next, Held: p.Held})
+			positions = append(positions, lag.Position{Partition: p.Place, Next: p.Next, Held: p.Held})
 		}
 	}
 	w.Standstills.Look(positions)
@@ -96,22 +98,12 @@ func (w *Watch) look(ctx context.Context, names []string) (map[string]map[int32]
 // they go on.
 func (w *Watch) lookAtAll(ctx context.Context, names []string) error {
 	lags, err := w.look(ctx, names)
-	if err != nil {
-		w.Standstills.Unseen()
-		return err
-	}
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	logs, err := w.Topics.Ends(ctx, names...)
-	if err != nil {
-		w.Standstills.Unseen()
-		return err
-	}
-	for topic, ends := range logs {
-		w.Standstills.Ends(topic, lags[topic], ends)
-	}
-	w.Standstills.Tell(w.Logger)
-	return nil
+	logs, noEnds := w.Topics.Ends(ctx, names...)
+	err = errors.Join(err, noEnds)
+	w.Standstills.Seen(lags, logs, err, w.Logger)
+	return err
 }
 
 func topicsOf(all []partition.Progress) []string {

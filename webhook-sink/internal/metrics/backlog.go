@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/anabranch/anabranch/internal/kafka/lag"
 	"github.com/anabranch/anabranch/webhook-sink/internal/breaker"
 	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
 )
@@ -21,7 +22,8 @@ type Views struct {
 // gathered are the series that are made anew for each scrape, so those of partitions
 // that have left are gone with them.
 type gathered struct {
-	lag, oldest, busyKeys, busyEvents, waiting, oldestRetry, stalled, breakers *prometheus.Desc
+	byDestination, byDelay                  lag.Gauges
+	busyKeys, busyEvents, stalled, breakers *prometheus.Desc
 }
 
 func newGathered() gathered {
@@ -29,18 +31,22 @@ func newGathered() gathered {
 		return prometheus.NewDesc(prefix+name, help, labels, nil)
 	}
 	return gathered{
-		lag: desc("lag_records",
-			"Events on the destination's own topic that are not finished, on the partitions of this process. Markers of the router's transactions among those not fetched yet are counted too.", "destination"),
-		oldest: desc("oldest_undelivered_seconds",
-			"How long ago ingest accepted the oldest unfinished event on the destination's own topic, on the partitions of this process; 0 when there is none. Events that wait for another attempt are on the retry topics.", "destination"),
+		byDestination: lag.Gauges{
+			Lag: desc("lag_records",
+				"Events on the destination's own topic that are not finished, on the partitions of this process. Markers of the router's transactions among those not fetched yet are counted too.", "destination"),
+			Oldest: desc("oldest_undelivered_seconds",
+				"How long ago ingest accepted the oldest unfinished event on the destination's own topic, on the partitions of this process; 0 when there is none. Events that wait for another attempt are on the retry topics.", "destination"),
+		},
 		busyKeys: desc("busy_keys",
 			"Keys (users) set aside so that others do not wait for them, on the partitions of this process: each has more events than its receiver accepts one at a time.", "destination"),
 		busyEvents: desc("busy_key_events",
 			"Unfinished events of busy keys, approximately; they are part of the lag.", "destination"),
-		waiting: desc("retries_waiting",
-			"Events on the retry topic of a delay that are not finished, on the partitions of this process.", "delay"),
-		oldestRetry: desc("oldest_retry_seconds",
-			"How long the first event on the retry topic of a delay that is not finished has been there, on the partitions of this process; 0 when there is none. It is one and a half delays at most while retries are on time.", "delay"),
+		byDelay: lag.Gauges{
+			Lag: desc("retries_waiting",
+				"Events on the retry topic of a delay that are not finished, on the partitions of this process.", "delay"),
+			Oldest: desc("oldest_retry_seconds",
+				"How long the first event on the retry topic of a delay that is not finished has been there, on the partitions of this process; 0 when there is none. It is one and a half delays at most while retries are on time.", "delay"),
+		},
 		stalled: desc("stalled_seconds",
 			"Longest time for which a partition of this process has stood still with records to read and room for them, while the brokers answered; 0 when none does."),
 		breakers: desc("breakers",
@@ -50,25 +56,16 @@ func newGathered() gathered {
 
 // backlog is the sum of some partitions'.
 type backlog struct {
-	records, busyEvents int64
-	busyKeys            int
-	oldest              time.Time
+	lag.Total
+
+	busyEvents int64
+	busyKeys   int
 }
 
-func (b *backlog) add(other partition.Progress) {
-	b.records += other.Records
+func (b *backlog) note(other partition.Progress) {
+	b.Add(other.Total)
 	b.busyKeys += other.AsideKeys
 	b.busyEvents += other.AsideRecords
-	if b.oldest.IsZero() || !other.Oldest.IsZero() && other.Oldest.Before(b.oldest) {
-		b.oldest = other.Oldest
-	}
-}
-
-func (b *backlog) age(now time.Time) float64 {
-	if b.oldest.IsZero() {
-		return 0
-	}
-	return max(now.Sub(b.oldest).Seconds(), 0) // the clock of ingest may be ahead
 }
 
 // sum adds up backlogs by the label of their destination, and those of retry
@@ -89,7 +86,7 @@ func (m *Metrics) sum(all []partition.Progress) (firsts, retries map[string]*bac
 		if into[label] == nil {
 			into[label] = new(backlog)
 		}
-		into[label].add(all[i])
+		into[label].note(all[i])
 	}
 	return firsts, retries
 }
@@ -100,7 +97,9 @@ func (m *Metrics) Watch(v Views) { m.views.Store(&v) }
 
 // Describe implements [prometheus.Collector].
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.lag, m.oldest, m.busyKeys, m.busyEvents, m.waiting, m.oldestRetry, m.stalled, m.breakers} {
+	m.byDestination.Describe(ch)
+	m.byDelay.Describe(ch)
+	for _, d := range []*prometheus.Desc{m.busyKeys, m.busyEvents, m.stalled, m.breakers} {
 		ch <- d
 	}
 }
@@ -118,14 +117,12 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	now := time.Now()
 	firsts, retries := m.sum(all)
 	for label, b := range firsts {
-		gauge(m.lag, float64(b.records), label)
-		gauge(m.oldest, b.age(now), label)
+		m.byDestination.Collect(ch, b.Total, now, label)
 		gauge(m.busyKeys, float64(b.busyKeys), label)
 		gauge(m.busyEvents, float64(b.busyEvents), label)
 	}
 	for delay, b := range retries {
-		gauge(m.waiting, float64(b.records), delay)
-		gauge(m.oldestRetry, b.age(now), delay)
+		m.byDelay.Collect(ch, b.Total, now, delay)
 	}
 	var stalled time.Duration
 	if v.Standstill != nil {

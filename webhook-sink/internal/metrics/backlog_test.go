@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/anabranch/anabranch/internal/kafka/lag"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/webhook-sink/internal/breaker"
@@ -19,18 +20,18 @@ func TestBacklogsAreSummedUpByLabel(t *testing.T) {
 		d, now := newDesk(t), time.Now()
 		d.Follow(workspace.NewSnapshot(nil, []workspace.Destination{{ID: "ads"}, {ID: "mail"}, {ID: "sms"}}))
 		first := func(id string, records int64, ago time.Duration) partition.Progress {
-			return partition.Progress{Topic: "deliver." + id, Destination: id, Records: records, Oldest: now.Add(-ago)}
+			return partition.Progress{Place: partition.Place{Topic: "deliver." + id}, Destination: id, Total: lag.Total{Records: records, Oldest: now.Add(-ago)}}
 		}
 		d.Watch(Views{Progress: func() []partition.Progress {
 			return []partition.Progress{
 				first("crm", 2, time.Minute), first("crm", 3, time.Hour),
-				{Topic: "deliver.crm", Destination: "crm"}, // nothing on a third partition
+				{Place: partition.Place{Topic: "deliver.crm"}, Destination: "crm"}, // nothing on a third partition
 				first("mail", 5, time.Second), first("sms", 6, 2*time.Second),
 				first("gone", 7, time.Minute),
 				first("ads", 1, -time.Minute), // by a clock that is ahead
-				{Topic: "webhook-retry.30s", Records: 8, Oldest: now.Add(-20 * time.Second)},
-				{Topic: "webhook-retry.30s", Records: 1, Oldest: now.Add(-10 * time.Second)},
-				{Topic: "webhook-retry.2m"},
+				{Place: partition.Place{Topic: "webhook-retry.30s"}, Total: lag.Total{Records: 8, Oldest: now.Add(-20 * time.Second)}},
+				{Place: partition.Place{Topic: "webhook-retry.30s"}, Total: lag.Total{Records: 1, Oldest: now.Add(-10 * time.Second)}},
+				{Place: partition.Place{Topic: "webhook-retry.2m"}},
 			}
 		}})
 		for _, want := range []struct {
@@ -60,8 +61,8 @@ func TestSeriesLeaveWithTheirPartitions(t *testing.T) {
 	d := newDesk(t)
 	d.Watch(Views{Progress: func() []partition.Progress {
 		return []partition.Progress{
-			{Topic: "deliver.crm", Destination: "crm", Records: 9, Oldest: time.Now()},
-			{Topic: "webhook-retry.5s", Records: 9, Oldest: time.Now()},
+			{Place: partition.Place{Topic: "deliver.crm"}, Destination: "crm", Total: lag.Total{Records: 9, Oldest: time.Now()}},
+			{Place: partition.Place{Topic: "webhook-retry.5s"}, Total: lag.Total{Records: 9, Oldest: time.Now()}},
 		}
 	}})
 	if d.value("lag_records", "crm") != 9 || d.value("retries_waiting", "5s") != 9 {

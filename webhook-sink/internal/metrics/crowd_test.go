@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/anabranch/anabranch/internal/kafka/lag"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
@@ -31,7 +32,7 @@ func crowd(tb testing.TB) *prometheus.Registry {
 	for i := range destinations {
 		id := fmt.Sprintf("%s-%06d", strings.Repeat("d", 57), i)
 		destinations[i].ID = id
-		backlogs[i] = partition.Progress{Topic: schemas.DeliverTopic(id), Destination: id, Records: 1_000_000, Oldest: time.Now().Add(-time.Hour)}
+		backlogs[i] = partition.Progress{Place: partition.Place{Topic: schemas.DeliverTopic(id)}, Destination: id, Total: lag.Total{Records: 1_000_000, Oldest: time.Now().Add(-time.Hour)}}
 	}
 	a.Follow(workspace.NewSnapshot(nil, destinations))
 	for i := range destinations {
@@ -66,11 +67,7 @@ func scrape(tb testing.TB, registry *prometheus.Registry) string {
 func TestTenThousandDestinations(t *testing.T) {
 	t.Parallel()
 	registry := crowd(t)
-	began := time.Now()
 	text := scrape(t, registry)
-	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("a scrape took %v; 200ms are allowed on an idle machine without the race detector", took)
-	}
 	if len(text) > 1300<<10 {
 		t.Errorf("the sink's part of a scrape is %d bytes", len(text))
 	}
@@ -87,6 +84,7 @@ func TestTenThousandDestinations(t *testing.T) {
 	}
 }
 
+// BenchmarkScrape: 200 ms are allowed on an idle machine.
 func BenchmarkScrape(b *testing.B) {
 	registry := crowd(b)
 	size := 0

@@ -38,7 +38,7 @@ type Lot[J Job] struct {
 
 // New returns an empty lot. wake is called when a turn has come, on a goroutine of its
 // own. It may be once too often (a reset that came too late), when nothing is due.
-func New[J Job](wake func()) *Lot[J] { return &Lot[J]{wake: wake} }
+func New[J Job](wake func()) Lot[J] { return Lot[J]{wake: wake} }
 
 // Add lets a job wait until its turn. Retries of one topic come nearly in order of that,
 // and a partition has few: most find their place at the end, or near it.

@@ -25,7 +25,7 @@ func TestJobsComeInTheirTurn(t *testing.T) {
 		random := rand.New(rand.NewPCG(3, 1))
 		var due []*job
 		var mu sync.Mutex // the dispatcher's
-		var lot *Lot[*job]
+		var lot Lot[*job]
 		lot = New[*job](func() {
 			mu.Lock()
 			defer mu.Unlock()

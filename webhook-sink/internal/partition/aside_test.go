@@ -19,7 +19,7 @@ type reader struct {
 	*testing.T
 
 	random  *rand.Rand
-	p       *Partition
+	p       Partition
 	log     []*kgo.Record
 	next    int
 	waiting []*waiting

@@ -6,15 +6,14 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/lag"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/offsets"
 )
 
 // Place names a partition.
-type Place struct {
-	Topic string
-	Num   int32
-}
+type Place = kafka.Partition
 
 // Partition is one partition, assigned once: one that comes back is made anew. It is
 // not safe for concurrent use.
@@ -25,15 +24,17 @@ type Partition struct {
 	Retry       bool            // of retry topics,
 	Delay       time.Duration   // and their delay
 
-	extent    extent
-	tracker   *offsets.Tracker
+	extent    lag.Extent
+	begin     int64 // where reading begins, by the group's commit
+	noticed   bool  // somebody has told where the partition ends
+	tracker   offsets.Tracker
 	aside     aside  // keys that tracker does not follow
 	committed uint64 // revision that the broker knows
 }
 
 // New returns a partition of which before was finished beyond its committed offset.
-func New(at Place, before offsets.Done) *Partition {
-	p := &Partition{Place: at, tracker: offsets.NewTracker(before), aside: newAside(before)}
+func New(at Place, before offsets.Done) Partition {
+	p := Partition{Place: at, tracker: *offsets.NewTracker(before), aside: newAside(before)}
 	p.Destination, _ = schemas.DestinationOf(at.Topic)
 	p.Delay, p.Retry = schemas.RetryDelayOf(at.Topic)
 	return p
@@ -50,11 +51,11 @@ func (p *Partition) Accept(r *kgo.Record) (offsets.Reading, bool) {
 		// here on belongs to records that are gone; the watermark may be committed
 		// backwards, which repeats events where staying would skip them.
 		p.tracker.Rewind(r.Offset)
-		p.extent = extent{}
+		p.extent = lag.Extent{}
 		p.aside.rewind(r.Offset)
 		begun = p.tracker.Begin(r.Offset, r.LeaderEpoch, taken)
 	}
-	p.extent.last = taken
+	p.extent.Pass(time.UnixMilli(taken))
 	reading := p.tracker.Reading()
 	if k := p.aside.of(r.Key); begun == offsets.Fresh && k != nil && k.away && r.Offset >= k.since {
 		// After a change of hands the first of the key may stand before those that were

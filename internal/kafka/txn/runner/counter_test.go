@@ -69,7 +69,8 @@ func (c *counter) part(num int32) *counts {
 func (c *counter) Process(ctx context.Context, t *Transaction, rec *kgo.Record) int {
 	part, key := c.part(rec.Partition), string(rec.Key)
 	if part == nil {
-		return 0 // lost, so that the transaction can't commit
+		t.Drop() // lost meanwhile
+		return 0
 	}
 	changed := c.overlay[part]
 	if changed == nil {

@@ -45,6 +45,9 @@ func (r *Runner) begin(ctx context.Context, finder *place.Finder, offsets map[st
 	}
 	marks := make(map[kafka.Partition]mark.Mark, len(begun))
 	for p, at := range begun {
+		if !at.Committed {
+			offsets[p.Topic][p.Num] = kgo.NewOffset().At(at.Next) // the stage may have set it
+		}
 		marks[p] = at.Mark
 		r.marks.Begin(p, at.Mark)
 		r.backlog.Begin(p, at.Next)

@@ -42,6 +42,8 @@ type Settings struct {
 
 	// Outputs is how the names of topics begin whose records show that anything of the
 	// first source was ever processed, and Start where to begin when nobody knows what was.
+	// Without Outputs nothing was, unless the group has offsets or a stage with state
+	// knows better.
 	Outputs string
 	Start   Start
 }
@@ -103,7 +105,7 @@ func New(stage Stage, set Settings) *Runner {
 		sizes:    writes.NewSizes(set.Log),
 		strikes:  make(writes.Strikes),
 		full:     pace.Full(set.MaxRecords),
-		backlog:  backlog.New(set.Sources, set.Group, set.Backlog),
+		backlog:  backlog.New(set.Group, set.Backlog),
 		marks:    marks,
 		bookmark: mark.Bookmark{Input: set.Input, Marks: marks},
 		place:    place.Settings{Input: set.Input, Losses: set.Losses, Outputs: set.Outputs, Start: set.Start, Marks: marks, Waiting: new(place.Waiting)},

@@ -33,14 +33,16 @@ type Stateful interface {
 	Complete(ctx context.Context, t *Transaction)
 	// Restore is called with partitions of the sources before the first record of them is
 	// polled, when no transaction can change any more what they lead to: at is where the
-	// processing of each begins. One of which nobody knows that, for want of a leader or of
-	// a word on where to begin, is not among them. An error refuses them; they are asked for
-	// again, or another member is. Like Lost it is called by the client, and may be while
+	// processing of each begins. Of one that is not Committed the stage may know better, and
+	// sets Next. One of which nobody knows where to begin, for want of a leader or of a word
+	// from the operator, is not among them. An error refuses them; they are asked for again,
+	// or another member is. Like Lost it is called by the client, and may be while
 	// records of other partitions are processed.
 	Restore(ctx context.Context, at map[kafka.Partition]Place) error
 	// Lost says that partitions are somebody else's, or may be, or will be restored anew. A
 	// transaction of their records may still end; it has committed only if that says so. It
-	// may name some that were not restored.
+	// may name some that were not restored. Whose records come without their state has to
+	// drop the transaction ([Transaction.Drop]).
 	Lost(partitions []kafka.Partition)
 }
 
@@ -87,6 +89,10 @@ func (t *Transaction) Write(ctx context.Context, from, out *kgo.Record) {
 func (t *Transaction) Refused(topic string, from *kgo.Record) bool {
 	return t.sizes.Refused(topic, from)
 }
+
+// Drop has the transaction aborted, and its records come again: what they need is not
+// there, since their partition was lost meanwhile, perhaps.
+func (t *Transaction) Drop() { t.writes.Spoil() }
 
 // Begun is when the transaction was begun.
 func (t *Transaction) Begun() time.Time { return t.writes.Begun() }

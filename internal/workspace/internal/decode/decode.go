@@ -7,15 +7,17 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/anabranch/anabranch/internal/document"
 	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // Decoder reads one document. Its zero value reads a file that refers to no secrets.
 type Decoder struct {
-	Record  bool       // it is a record of the topic
-	Lookup  References // of a file
-	Found   Problems   // what is wrong
-	Unknown bool       // a record has members that this release does not know
+	Record  bool              // it is a record of the topic
+	Lookup  References        // of a file
+	Found   document.Problems // what is wrong
+	Unknown bool              // a record has members that this release does not know
 
 	claims map[string]claims
 }
@@ -25,6 +27,11 @@ type Decoder struct {
 func (d *Decoder) Decode(s *kind.Shape, root *yaml.Node, to any) {
 	d.claims = make(map[string]claims)
 	value{Decoder: d, node: root}.decode(s, reflect.ValueOf(to).Elem(), true)
+	if checker, ok := to.(kind.Checker); ok && !d.Record {
+		checker.Check(func(path, shown, want string) {
+			d.Found.Add(document.Problem{Line: document.Line(root, path), Path: path, Value: shown, Want: want})
+		})
+	}
 }
 
 // decode reads what stands at a place. strict: an empty text is held to its rule in
@@ -43,6 +50,8 @@ func (v value) decode(s *kind.Shape, to reflect.Value, strict bool) bool {
 		v.mapping(s, to)
 	case kind.Map:
 		v.named(s, to)
+	case kind.Tree:
+		v.Found = append(v.Found, kind.Owner(to).ReadFile(v.node, v.path)...)
 	case kind.Bool:
 		return v.boolean(s, to)
 	default:
@@ -61,7 +70,7 @@ func (v value) list(s *kind.Shape, to reflect.Value) {
 	if !ok {
 		return
 	}
-	if len(items) > 0 {
+	if len(items) > 0 || s.Elem.Form == kind.Tree { // of which none is not the same as no list
 		to.Set(reflect.MakeSlice(to.Type(), len(items), len(items)))
 	}
 	for i, item := range items {
@@ -78,7 +87,7 @@ func (v value) mapping(s *kind.Shape, to reflect.Value) {
 		v.list(s, to)
 		return
 	}
-	entries, _ := v.entries(s.Want, memberPath)
+	entries, _ := v.entries(s.Want, document.MemberPath)
 	first, second := s.Elem.Fields[0], s.Elem.Fields[1]
 	for _, e := range entries {
 		pair := reflect.New(s.Elem.Type).Elem()
@@ -94,7 +103,7 @@ func (v value) mapping(s *kind.Shape, to reflect.Value) {
 
 // named decodes a mapping whose keys are names that people gave.
 func (v value) named(s *kind.Shape, to reflect.Value) {
-	entries, ok := v.entries(s.Want, namePath)
+	entries, ok := v.entries(s.Want, document.NamePath)
 	if ok && (len(entries) > 0 || s.EmptyIsThere) {
 		to.Set(reflect.MakeMapWithSize(to.Type(), len(entries)))
 	}
@@ -132,6 +141,10 @@ func objectionOf(s *kind.Shape, text string) string {
 }
 
 func (v value) scalar(s *kind.Shape, to reflect.Value, strict bool) bool {
+	if form, ok := v.sealed(s); ok {
+		to.SetString(string(schemas.SealedSecret(form)))
+		return true
+	}
 	text, ok := v.reveal(s)
 	if !ok {
 		return false
@@ -166,8 +179,8 @@ func (v value) compare(s *kind.Shape, text string) {
 	if v.Record {
 		return
 	}
-	if s.Ref != "" && v.claims[s.Ref+".id"][text] == 0 {
-		v.expected("the id of one of the " + s.Ref)
+	if s.Ref != "" && v.claims[s.Ref+".id"][text] == 0 && text != s.Beside {
+		v.expected(s.WantRef())
 		return
 	}
 	if s.Unique == "" {

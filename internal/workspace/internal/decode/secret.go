@@ -3,8 +3,13 @@ package decode
 import (
 	"errors"
 	"os"
+	"reflect"
 
+	"go.yaml.in/yaml/v3"
+
+	"github.com/anabranch/anabranch/internal/document"
 	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // References is where a file's references to secrets lead.
@@ -13,16 +18,30 @@ type References struct {
 	File func(path string) (content string, err error)
 }
 
+// Sealed is the member under which a record has the encrypted form of a secret, in place
+// of its text: {"sealed":"…"}.
+const Sealed = "sealed"
+
+// sealed returns the encrypted form of a secret in a record. What is in it only whoever
+// has the key can judge.
+func (v value) sealed(s *kind.Shape) (form string, ok bool) {
+	if !v.Record || s.Type != reflect.TypeFor[schemas.Secret]() || v.node.Kind != yaml.MappingNode || len(v.node.Content) != 2 {
+		return "", false
+	}
+	key, text := v.node.Content[0], v.node.Content[1]
+	return text.Value, key.Value == Sealed && text.Tag == "!!str"
+}
+
 // reveal returns the text at the place: a literal, or what a file's reference leads to.
 func (v value) reveal(s *kind.Shape) (string, bool) {
 	if s.Form == kind.Number && v.Record {
 		return v.node.Value, v.ofKind("text", s.Want)
 	}
-	if s.Form != kind.Secret || v.Record || kindOf(v.node) != "a mapping" {
+	if s.Form != kind.Secret || v.Record || document.KindOf(v.node) != "a mapping" {
 		v.hidden = v.hidden || s.Form == kind.Secret
 		return v.text(s.Want)
 	}
-	entries, _ := v.entries(s.Want, memberPath)
+	entries, _ := v.entries(s.Want, document.MemberPath)
 	if len(entries) != 1 {
 		v.expected(s.Want)
 		return "", false

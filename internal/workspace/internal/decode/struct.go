@@ -6,6 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/anabranch/anabranch/internal/document"
 	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
 )
 
@@ -44,7 +45,7 @@ func (v value) field(f *kind.Field, member value, to reflect.Value, strict bool)
 // file other keys are reported, with the nearest of those known; in a record they
 // are a later release's.
 func (v value) members(s *kind.Shape) ([]value, bool) {
-	entries, ok := v.entries(s.Want, memberPath)
+	entries, ok := v.entries(s.Want, document.MemberPath)
 	members := make([]value, len(s.Fields))
 	for _, e := range entries {
 		at := s.Field(e.key.node.Value, v.Record)
@@ -54,7 +55,7 @@ func (v value) members(s *kind.Shape) ([]value, bool) {
 		case v.Record:
 			v.Unknown = true
 		default:
-			e.key.report("unknown key", suggestion(e.key.node.Value, s.Keys()))
+			e.key.report("unknown key", document.Suggestion(e.key.node.Value, s.Keys()))
 		}
 	}
 	return members, ok
@@ -72,14 +73,14 @@ func (v value) complete(f *kind.Field, member *value) bool {
 	case f.Optional, f.Else != "", f.Record == "" && v.Record:
 		return false
 	case f.Required() && !v.Record:
-		member.Found.Add(Problem{Line: v.node.Line, Path: member.path, Value: "missing", Want: f.Want})
+		member.Found.Add(document.Problem{Line: v.node.Line, Path: member.path, Value: "missing", Want: f.Want})
 		return false
 	}
 	member.node = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: means, Line: v.node.Line}
 	switch f.Form {
 	case kind.List, kind.Mapping:
 		member.node.Kind = yaml.SequenceNode
-	case kind.Struct, kind.Map:
+	case kind.Struct, kind.Map, kind.Tree:
 		member.node.Kind = yaml.MappingNode
 	case kind.Bool:
 		member.node.Tag = "!!bool"

@@ -3,11 +3,10 @@ package decode
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/anabranch/anabranch/internal/document"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -30,55 +29,21 @@ func (v value) expected(want string) {
 
 // report is expected with what to show of the place.
 func (v value) report(shown, want string) {
-	v.Found.Add(Problem{Line: v.node.Line, Path: v.path, Value: shown, Want: want})
+	v.Found.Add(document.Problem{Line: v.node.Line, Path: v.path, Value: shown, Want: want})
 }
 
 // shown says what stands at the place. Of text it shows at most the beginning.
 func (v value) shown() string {
-	kind := kindOf(v.node)
-	switch {
-	case kind != "text":
-		return kind
-	case v.hidden:
+	if v.hidden && document.KindOf(v.node) == "text" {
 		return schemas.Secret(v.node.Value).String()
-	case len(v.node.Value) > 100:
-		return strconv.Quote(strings.ToValidUTF8(v.node.Value[:100], "")) + "…"
-	default:
-		return strconv.Quote(v.node.Value)
 	}
-}
-
-// kindOf names the kind of a node in the words of this package. A number or a
-// truth value is text as well, exactly as written: nobody should have to quote
-// a header's value 1.0 to keep its zero.
-func kindOf(node *yaml.Node) string {
-	switch node.Kind {
-	case yaml.MappingNode:
-		return "a mapping"
-	case yaml.SequenceNode:
-		return "a list"
-	case yaml.ScalarNode:
-		return scalarKind(node.Tag)
-	case yaml.AliasNode, yaml.DocumentNode:
-	}
-	return "an alias"
-}
-
-func scalarKind(tag string) string {
-	switch tag {
-	case "!!str", "!!int", "!!float", "!!bool", "!!timestamp", "!!merge":
-		return "text"
-	case "!!null":
-		return "nothing"
-	default:
-		return "a value tagged " + strconv.Quote(tag) // !vault and the like
-	}
+	return document.Shown(v.node)
 }
 
 // ofKind reports a value of another kind without showing it: whole sections
 // land in the wrong place, secrets included.
 func (v value) ofKind(kind, want string) bool {
-	if got := kindOf(v.node); got != kind {
+	if got := document.KindOf(v.node); got != kind {
 		v.report(got, v.worded(kind, want))
 		return false
 	}
@@ -114,7 +79,7 @@ func (v value) items() ([]value, bool) {
 	}
 	items := make([]value, len(v.node.Content))
 	for i, node := range v.node.Content {
-		items[i] = value{Decoder: v.Decoder, node: node, path: fmt.Sprintf("%s[%d]", v.path, i), scope: v.path}
+		items[i] = value{Decoder: v.Decoder, node: node, path: document.ElementPath(v.path, i), scope: v.path}
 	}
 	return items, true
 }
@@ -146,45 +111,10 @@ func (v value) entries(want string, join func(path, key string) string) ([]entry
 		if !v.Record {
 			lines[name] = pair[0].Line
 		}
-		key.path, key.hidden = path, !plainKey(name)
+		key.path, key.hidden = path, !document.PlainKey(name)
 		entries = append(entries, entry{key, value{Decoder: v.Decoder, node: pair[1], path: path, scope: v.scope, hidden: v.hidden}})
 	}
 	return entries, true
-}
-
-// plainKey tells whether a key looks like one of ours: letters, digits, hyphens and
-// underscores, a letter first, at most 40.
-func plainKey(key string) bool {
-	for i := range len(key) {
-		c := key[i]
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-		if !letter && (i == 0 || (c < '0' || c > '9') && c != '-' && c != '_') {
-			return false
-		}
-	}
-	return key != "" && len(key) <= 40
-}
-
-// memberPath is the path of a member as problems may show it.
-// `{sharedSecret:s3cret}`, with the space forgotten, is a key too.
-func memberPath(path, key string) string {
-	if !plainKey(key) {
-		key = "(key)"
-	}
-	return strings.TrimPrefix(path+"."+key, ".")
-}
-
-// namePath is the path of a member under a name that people gave and that is no
-// secret: `events["Order Completed"]`.
-func namePath(path, name string) string {
-	if plainKey(name) {
-		return path + "." + name
-	}
-	const shown = 60
-	if len(name) > shown {
-		return path + "[" + strconv.Quote(strings.ToValidUTF8(name[:shown], "")) + "…]"
-	}
-	return path + "[" + strconv.Quote(name) + "]"
 }
 
 // claims holds what has to be unique, with the line of the first use.

@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"encoding"
 	"fmt"
 	"maps"
 	"reflect"
@@ -42,11 +43,11 @@ func declare(t reflect.Type, key string, tag reflect.StructTag, other renames) *
 		s.Least, s.Most = lengths(tag.Get("items"))
 	case Number, Duration:
 		s.Min, s.Max = s.bounds(tag.Get("min"), tag.Get("max"))
-	case Text, Secret, Bool:
+	case Text, Secret, Bool, Tree:
 	}
 	if s.Form != List && s.Form != Mapping {
 		s.Rule = ruleOf(tag, s.Form)
-		s.Ref = tag.Get("ref")
+		s.Ref, s.Beside = tag.Get("ref"), tag.Get("beside")
 		unique, how, _ := strings.Cut(tag.Get("unique"), ",")
 		s.Unique, s.Fold = unique, how == "fold"
 	}
@@ -58,7 +59,7 @@ func declare(t reflect.Type, key string, tag reflect.StructTag, other renames) *
 func forElements(form Form, tag reflect.StructTag) reflect.StructTag {
 	var elements strings.Builder
 	fmt.Fprintf(&elements, "want:%q", tag.Get("each"))
-	for _, name := range []string{"rule", "enum", "ref", "unique", "min", "max"} {
+	for _, name := range []string{"rule", "enum", "ref", "beside", "unique", "min", "max"} {
 		if text, ok := tag.Lookup(name); ok && form == List {
 			fmt.Fprintf(&elements, " %s:%q", name, text)
 		}
@@ -125,6 +126,10 @@ func formOf(t reflect.Type, options map[string]bool) Form {
 	switch {
 	case t == reflect.TypeFor[schemas.Secret](), reflect.PointerTo(t).Implements(reflect.TypeFor[Hash]()):
 		return Secret
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[Own]()):
+		return Tree
+	case t.Kind() == reflect.Int64 && reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
+		return Text
 	case t == reflect.TypeFor[time.Duration]():
 		return Duration
 	case options["mapping"]:
@@ -174,7 +179,7 @@ func (s *Shape) want(declared string) string {
 		id, _ := rules.Named("id")
 		return id.Want
 	case s.Form == Struct && s.Fields[0].Kind != "":
-		return fmt.Sprintf("%s; `%s: []` says that there are none", keyList(s.Keys()), s.Fields[0].Key)
+		return fmt.Sprintf("%s; `%s: []` says that there are none", keyList(s.required()), s.Fields[0].Key)
 	}
 	switch s.Form {
 	case Secret:
@@ -191,7 +196,7 @@ func (s *Shape) want(declared string) string {
 			return s.lengths()
 		}
 		return fmt.Sprintf("a list of %[1]s; `%[1]s: []` says that there are none", s.Key)
-	case Mapping, Map:
+	case Mapping, Map, Tree:
 		return "a mapping"
 	case Text:
 	}

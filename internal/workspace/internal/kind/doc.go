@@ -23,7 +23,8 @@
 //	rule      of a text, or of the texts in a list (package rules)
 //	keys      the rule of a map's keys
 //	enum      the words that a text may be, separated by spaces
-//	ref       the list of the document that has what a text names
+//	ref       the list of the document that has what a text names; beside, an id that
+//	          is built in and good too
 //	unique    no two siblings may have the same value, which messages call by this;
 //	          with ",fold" in any case
 //	min, max  of a number or a duration
@@ -33,8 +34,9 @@
 //	each      the same, of its elements
 //
 // Three rules of a type are beyond tags, and methods: [Judge], [Hash], and
-// the encoding.TextMarshaler of a text with a form of its own. A type can't
-// contain itself.
+// the encoding.TextMarshaler of a text with a form of its own. A type of tags can't
+// contain itself; one that does reads and describes itself ([Own]). What holds between
+// sections is for the document to check ([Checker]).
 //
 // Non-obvious:
 //

@@ -6,6 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
+	"github.com/anabranch/anabranch/internal/definition"
+	"github.com/anabranch/anabranch/internal/document"
 	"github.com/anabranch/anabranch/internal/workspace/internal/rules"
 )
 
@@ -23,6 +27,7 @@ const (
 	List    // of values of one shape
 	Mapping // a list of structs which a file writes as a mapping
 	Map     // a mapping whose keys people choose
+	Tree    // whatever its type reads: see [Own]
 )
 
 // Shape is what may stand at one place of a workspace.
@@ -39,6 +44,7 @@ type Shape struct {
 	Least, Most  int    // length of a List or Mapping; Most 0 is no bound
 	Min, Max     int64  // of a Number, or of a Duration in nanoseconds; both 0: no bounds
 	Ref          string // Text: the section of which it has to be an id
+	Beside       string // Ref: an id that is built in, and good too
 	Unique       string // Text, Secret: what has to be its own among siblings; see the tag
 	Fold         bool   // Unique: in any case
 	Not          bool   // Bool: the file says the opposite
@@ -58,12 +64,59 @@ type Field struct {
 	Else     string // the key of the field that gives the value where the file has none
 }
 
+// Entry returns the shape of what a section holds: the elements of a list, or else the
+// section itself.
+func (f *Field) Entry() *Shape {
+	if f.Form == List {
+		return f.Elem
+	}
+	return f.Shape
+}
+
 // Required tells whether a file has to have the field.
 func (f *Field) Required() bool { return !f.Optional && f.Default == "" && f.Else == "" }
 
 // Hash is a type that keeps the hash of a secret. Its record is its text
 // (encoding.TextMarshaler).
 type Hash interface{ HashSecret(secret string) }
+
+// Own is a type that reads and describes itself, where tags can't say what its values look
+// like: a tree, for example, contains itself. It is an entry of a section, and what is
+// kept of it once it is deleted keeps its id from being used again.
+type Own interface {
+	// ReadFile reads what stands at a place of a file.
+	ReadFile(node *yaml.Node, path string) document.Problems
+	// ReadRecord reads what Record returned. The error shows nothing of it.
+	ReadRecord(record []byte) error
+	Record() ([]byte, error)
+	// Differs returns the keys in which it differs from a value of its type before.
+	Differs(before Own) []string
+	// Follow makes it what comes behind a value of its type, or behind none.
+	Follow(before Own)
+	// Delete makes it what is kept of it.
+	Delete()
+	// ValidID tells whether an entry may have an id.
+	ValidID(id string) bool
+	// Describe returns its schema, and a row for each of its keys.
+	Describe() (schema map[string]any, rows []definition.Row)
+}
+
+// Owner returns a value of the form Tree as an [Own]: a copy, if it is not addressable.
+func Owner(v reflect.Value) Own {
+	if !v.CanAddr() {
+		to := reflect.New(v.Type())
+		to.Elem().Set(v)
+		v = to.Elem()
+	}
+	own, _ := reflect.TypeAssert[Own](v.Addr())
+	return own
+}
+
+// Checker is a document with rules across its sections.
+type Checker interface {
+	// Check reports what breaks them. path leads to where it stands.
+	Check(report func(path, value, want string))
+}
 
 // Judge is a type with a rule of its own, which looks at the value as a whole.
 type Judge interface {
@@ -79,6 +132,15 @@ func (s *Shape) CheckLength(n int) string {
 	return ""
 }
 
+// WantRef says what a text is expected to name.
+func (s *Shape) WantRef() string {
+	want := "the id of one of the " + s.Ref
+	if s.Beside != "" {
+		want += ", or " + s.Beside
+	}
+	return want
+}
+
 func (s *Shape) lengths() string {
 	if s.Least == 0 {
 		return fmt.Sprintf("at most %d %s", s.Most, s.Key)
@@ -92,7 +154,7 @@ func (s *Shape) Bounds() string {
 	case Text, Secret, Map:
 		switch {
 		case s.Ref != "":
-			return "the id of one of the " + s.Ref
+			return s.WantRef()
 		case s.Rule.Check != nil:
 			return s.Rule.Check("")
 		}
@@ -105,7 +167,7 @@ func (s *Shape) Bounds() string {
 		if s.Min != 0 || s.Max != 0 {
 			return s.format(s.Min) + " to " + s.format(s.Max)
 		}
-	case Bool, Struct:
+	case Bool, Struct, Tree:
 	}
 	return ""
 }
@@ -113,6 +175,9 @@ func (s *Shape) Bounds() string {
 // Differences returns the keys of the fields in which two values differ, in the
 // order of the declaration. It shows none of what they hold.
 func (s *Shape) Differences(before, after reflect.Value) []string {
+	if s.Form == Tree {
+		return Owner(after).Differs(Owner(before))
+	}
 	var keys []string
 	for _, f := range s.Fields {
 		if !reflect.DeepEqual(before.Field(f.Index).Interface(), after.Field(f.Index).Interface()) {
@@ -138,6 +203,17 @@ func (s *Shape) Keys() []string {
 	keys := make([]string, len(s.Fields))
 	for i, f := range s.Fields {
 		keys[i] = f.Key
+	}
+	return keys
+}
+
+// required returns the keys of the fields that a file has to have.
+func (s *Shape) required() []string {
+	var keys []string
+	for _, f := range s.Fields {
+		if f.Required() {
+			keys = append(keys, f.Key)
+		}
 	}
 	return keys
 }

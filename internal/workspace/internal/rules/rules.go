@@ -48,6 +48,8 @@ func Named(name string) (Rule, bool) {
 	switch name {
 	case "id":
 		return Rule{Want: checkID(""), Check: checkID, Pattern: "^[a-z0-9-]+$", Most: schemas.MaxIDBytes}, true
+	case "sourceID":
+		return Rule{Want: checkID(""), Check: checkSourceID, Pattern: "^[a-z0-9-]+$", Never: "^personas$", Most: schemas.MaxIDBytes}, true
 	case "name":
 		return Rule{Want: "text", Check: checkName, Most: maxNameBytes}, true
 	case "writeKey":
@@ -87,6 +89,14 @@ func checkID(id string) string {
 		return "lower-case letters, digits and hyphens, 1 to 64"
 	}
 	return ""
+}
+
+// checkSourceID keeps the id of the built-in source from others.
+func checkSourceID(id string) string {
+	if id == "personas" {
+		return "another id: personas is the built-in source that tells of audiences and traits"
+	}
+	return checkID(id)
 }
 
 // checkName is for what people call a source or destination.

@@ -1,13 +1,21 @@
 // Package wsrecord turns workspaces into records of the topic `workspace` and
 // back. It knows bytes and keys, and nothing of brokers.
 //
-// The topic holds one record per source and destination, in its partition 0:
+// The topic holds one record per source, destination, audience and trait, in its partition 0:
 //
 //	source/website   {"name":"Website","writeKeySHA256":"d2a8…","enabled":true,
 //	                  "trackingPlan":{"action":"block","events":{"Signed Up":{"properties":{"plan":{"type":"string","required":true}}}}}}
 //	destination/crm  {"type":"webhooks","name":"CRM","sources":["website"],"enabled":true,
 //	                  "sharedSecret":"…","endpoints":[{"url":"https://…","headers":[{"name":"X-Team","value":"…"}]}]}
+//	audience/big_spenders  {"revision":3,"definition":{"id":"big_spenders","when":{…},…}}
+//	trait/orders_30d       {"revision":1,"definition":{"id":"orders_30d","take":"count",…}}
+//	personas/settings      {"profiles":true}
+//	identity/settings      {"anonymousIds":{"max":100,"per":"7d"}}
 //	workspace/applied {}
+//
+// The revision of a definition grows by one with each change. One that is deleted stays,
+// with "deleted":true, so that its id is never used again. What it says is read whole or
+// not at all, unlike the members of others.
 //
 // A record without value removes what its key names. workspace/applied is
 // written with the first workspace that people apply and never removed: it
@@ -16,6 +24,12 @@
 // side by side during an upgrade, and kept when it writes the record again: a later
 // release goes by them (TestUnknownMembersAreKept). An endpoint takes its own along by
 // its URL, wherever it stands in the list. A change that an earlier release would misread
-// needs a member "version" of 2 (absent, it is 1): releases that do not understand
-// it keep what was in force for the key.
+// needs a member "version" above the last (absent, it is 1): releases that do not
+// understand it keep what was in force for the key.
+//
+// Version 2 is of records with a sealed secret, which is an object in place of a text:
+//
+//	{"version":2,…,"sharedSecret":{"sealed":"aes256gcm.…"},…}
+//
+// A record whose secrets are all in the clear is of version 1, for earlier releases.
 package wsrecord

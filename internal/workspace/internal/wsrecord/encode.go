@@ -12,7 +12,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/internal/workspace/internal/decode"
 	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // Encode returns the records that make changes towards next, one for each. What the
@@ -37,6 +39,9 @@ func Applied() *kgo.Record {
 // encode returns the value of one record, nil when the snapshot lacks what it is about.
 func (t *Table) encode(s *workspace.Snapshot, of, id string) ([]byte, error) {
 	entry, ok := s.Entries(of)[id]
+	if t.shapes[of].Form == kind.Tree {
+		return t.next(of, id, entry)
+	}
 	if !ok {
 		return nil, nil
 	}
@@ -47,18 +52,50 @@ func (t *Table) encode(s *workspace.Snapshot, of, id string) ([]byte, error) {
 	return text, err
 }
 
+// next returns the record behind the present one: of the next version, or of what is kept
+// of an entry that is deleted.
+func (t *Table) next(of, id string, entry reflect.Value) ([]byte, error) {
+	before, known := t.entries[of][id]
+	switch {
+	case !entry.IsValid() && !known:
+		return nil, nil
+	case !entry.IsValid():
+		own := kind.Owner(reflect.ValueOf(before.value.Interface())) // a copy
+		own.Follow(kind.Owner(before.value))
+		own.Delete()
+		return own.Record()
+	}
+	own := kind.Owner(entry)
+	if known {
+		own.Follow(kind.Owner(before.value))
+	} else {
+		own.Follow(nil)
+	}
+	return own.Record()
+}
+
 // Write returns the record of a value of the shape s.
 func Write(s *kind.Shape, v reflect.Value) ([]byte, error) {
 	var w writer
 	err := w.value(s, v)
+	if w.sealed && err == nil {
+		return fmt.Appendf(nil, `{"version":%d,%s`, sealedVersion, w.Bytes()[1:]), nil
+	}
 	return w.Bytes(), err
 }
 
-type writer struct{ bytes.Buffer }
+type writer struct {
+	bytes.Buffer
+	sealed bool // it holds a secret that is
+}
 
 func (w *writer) value(s *kind.Shape, v reflect.Value) error {
 	v = reflect.Indirect(v)
 	switch s.Form {
+	case kind.Tree:
+		record, err := kind.Owner(v).Record()
+		w.Write(record)
+		return err
 	case kind.Struct:
 		return w.structure(s, v)
 	case kind.List, kind.Mapping:
@@ -74,6 +111,12 @@ func (w *writer) value(s *kind.Shape, v reflect.Value) error {
 		w.WriteString(strconv.FormatInt(v.Int(), 10))
 		return nil
 	case kind.Text, kind.Duration, kind.Secret:
+	}
+	if secret, ok := reflect.TypeAssert[schemas.Secret](v); ok {
+		if form, sealed := secret.Sealed(); sealed {
+			w.sealed = true
+			return writeJSON(&w.Buffer, map[string]string{decode.Sealed: form})
+		}
 	}
 	text, err := s.Get(v)
 	if err != nil {

@@ -3,13 +3,14 @@ package wsrecord
 import (
 	"bytes"
 
+	"github.com/anabranch/anabranch/internal/document"
 	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
 )
 
 // keep returns a record with the members that an earlier one of the same key has
 // and this release does not know. A later release wrote them, and goes by them.
 func keep(s *kind.Shape, before any, record []byte) ([]byte, error) {
-	parsed, err := parse(record)
+	parsed, err := document.ParseJSON(record)
 	if err != nil {
 		return nil, err
 	}
@@ -22,6 +23,9 @@ func keep(s *kind.Shape, before any, record []byte) ([]byte, error) {
 // tells them apart, not by their place; what does not stay takes along what was
 // known of it.
 func merged(s *kind.Shape, before, next any) any {
+	if s.Form == kind.Secret {
+		return next // a sealed one is an object, whose members belong together
+	}
 	switch was := before.(type) {
 	case map[string]any:
 		if is, ok := next.(map[string]any); ok {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anabranch/anabranch/internal/document"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wstest"
 )
@@ -74,7 +75,7 @@ func TestUnknownMembersAreKept(t *testing.T) {
 			"destination/crm", laterDestination, func(_ *workspace.Source, d *workspace.Destination) {
 				d.Endpoints = []workspace.Endpoint{d.Endpoints[1], {URL: "https://c.example.com/"}, d.Endpoints[0]}
 			},
-			`{"version":1,"type":"webhooks","name":"CRM","sources":["website"],"enabled":true,"format":"<v2>","endpoints":[{"url":"https://b.example.com/","weight":3},
+			`{"type":"webhooks","name":"CRM","sources":["website"],"enabled":true,"format":"<v2>","endpoints":[{"url":"https://b.example.com/","weight":3},
 				{"url":"https://c.example.com/"},{"url":"https://a.example.com/","weight":7,"headers":[{"name":"X-Team","value":"growth","when":"retry"}]}]}`,
 		},
 	} {
@@ -89,7 +90,7 @@ func TestUnknownMembersAreKept(t *testing.T) {
 
 func parsedText(t *testing.T, text string) any {
 	t.Helper()
-	parsed, err := parse([]byte(text))
+	parsed, err := document.ParseJSON([]byte(text))
 	if err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}

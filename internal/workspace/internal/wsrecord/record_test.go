@@ -32,8 +32,13 @@ func TestRecords(t *testing.T) {
 			`"trackingPlan":{"action":"block","events":{"Order Completed":{"properties":{"order_id":{"type":"string","required":true},"total":{"type":"number"}},"closed":true},` +
 			`"Signed Out":{}},"otherEvents":true,"identify":{"properties":{"e-mail":{"required":true}}},"group":{"closed":true},` +
 			`"page":{"properties":{"url":{"type":"string"}}},"screen":{"properties":{"size":{"type":"integer"}}}}}`,
-		"destination/crm": `{"type":"webhooks","name":"CRM","sources":["website"],"enabled":true,"sharedSecret":"` + wstest.Canary + `",` +
+		"destination/crm": `{"type":"webhooks","name":"CRM","sources":["personas","website"],"enabled":true,"sharedSecret":"` + wstest.Canary + `",` +
 			`"endpoints":[{"url":"https://crm.example.com/hooks/events","headers":[{"name":"X-Team","value":"growth"}]}]}`,
+		"audience/big_spenders": `{"revision":1,"definition":{"destinations":["crm"],"enabled":true,"history":"full","id":"big_spenders","name":"Big Spenders","on_delete":"exit","send":"identify","stay":"1d",` +
+			`"when":{"all":[{"did":"Order Completed","is":{"gte":500},"of":"total","sources":["website"],"take":"sum","within":"90d"},{"not":{"is":{"in":["staff","test"]},"trait":"plan"}}]}}}`,
+		"trait/orders_30d":  `{"revision":1,"definition":{"did":"Order Completed","enabled":true,"every":"1h","history":"full","id":"orders_30d","name":"Orders 30d","send":"identify","take":"count","where":{"total":{"gt":0}},"within":"30d"}}`,
+		"personas/settings": `{"profiles":true}`,
+		"identity/settings": `{"anonymousIds":{"max":50,"per":"7d"}}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -68,10 +73,10 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 		return `{"type":"webhooks","endpoints":[{"url":"http://h"` + member + `}]}`
 	}
 	tests := map[string]struct{ key, value, want string }{
-		"another kind":       {"Audience/a", "{}", `key "Audience/a": expected source/<id>, destination/<id> or workspace/applied`},
-		"no kind":            {"a", "{}", `key "a": expected source/<id>, destination/<id> or workspace/applied`},
-		"no id":              {"source/", "{}", `key "source/": expected source/<id>, destination/<id> or workspace/applied`},
-		"an id with a slash": {"source/a/b", "{}", `key "source/a/b": expected source/<id>, destination/<id> or workspace/applied`},
+		"another kind":       {"Audience/a", "{}", `key "Audience/a": expected source/<id>, destination/<id>, audience/<id>, trait/<id>, personas/settings, identity/settings or workspace/applied`},
+		"no kind":            {"a", "{}", `key "a": expected source/<id>, destination/<id>, audience/<id>, trait/<id>, personas/settings, identity/settings or workspace/applied`},
+		"no id":              {"source/", "{}", `key "source/": expected source/<id>, destination/<id>, audience/<id>, trait/<id>, personas/settings, identity/settings or workspace/applied`},
+		"an id with a slash": {"source/a/b", "{}", `key "source/a/b": expected source/<id>, destination/<id>, audience/<id>, trait/<id>, personas/settings, identity/settings or workspace/applied`},
 		"no JSON":            {"source/a", "{", `"a": offset 1: not JSON`},
 		"empty":              {"source/a", "", `"a": offset 0: not JSON`},
 		"another kind of it": {"source/a", "[]", `"a": expected an object`},

@@ -7,6 +7,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/definition"
+	"github.com/anabranch/anabranch/internal/document"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
 	"github.com/anabranch/anabranch/schemas"
@@ -23,6 +25,7 @@ type Table struct {
 
 	shapes  map[string]*kind.Shape      // by kind
 	entries map[string]map[string]entry // by kind and id
+	single  map[string]bool             // kinds of which there is only one entry
 	later   map[string]bool             // keys of records of a later version
 }
 
@@ -34,9 +37,10 @@ type entry struct {
 
 // NewTable returns the state of an empty topic.
 func NewTable() *Table {
-	t := &Table{shapes: make(map[string]*kind.Shape), entries: make(map[string]map[string]entry), later: make(map[string]bool)}
+	t := &Table{shapes: make(map[string]*kind.Shape), entries: make(map[string]map[string]entry), later: make(map[string]bool), single: make(map[string]bool)}
 	for _, section := range workspace.Declaration().Fields {
-		t.shapes[section.Kind], t.entries[section.Kind] = section.Elem, make(map[string]entry)
+		t.shapes[section.Kind], t.entries[section.Kind] = section.Entry(), make(map[string]entry)
+		t.single[section.Kind] = section.Form != kind.List
 	}
 	return t
 }
@@ -63,9 +67,9 @@ func (t *Table) set(key string, text []byte) error {
 	of, id, _ := strings.Cut(key, "/")
 	known := t.shapes[of] != nil
 	switch {
-	case !known && schemas.ValidID(of) && schemas.ValidID(id):
+	case !known && schemas.ValidID(of) && (schemas.ValidID(id) || definition.ValidID(id)):
 		return fmt.Errorf("key %.80q: %w", key, ErrKind)
-	case !known || !schemas.ValidID(id):
+	case !known || !t.validID(of, id):
 		return fmt.Errorf("key %.80q: expected %s", key, keys())
 	case text == nil:
 		delete(t.entries[of], id)
@@ -84,7 +88,8 @@ func (t *Table) read(of, id string, text []byte) error {
 	}
 	e := entry{value: value}
 	if unknown {
-		e.unknown, err = parse(text)
+		e.unknown, err = document.ParseJSON(text)
+		dropVersion(e.unknown)
 	}
 	t.entries[of][id] = e
 	return err
@@ -95,9 +100,13 @@ func (t *Table) Snapshot() *workspace.Snapshot {
 	var doc workspace.Document
 	to := reflect.ValueOf(&doc).Elem()
 	for _, section := range workspace.Declaration().Fields {
-		list := to.Field(section.Index)
+		held := to.Field(section.Index)
 		for _, e := range t.entries[section.Kind] {
-			list.Set(reflect.Append(list, e.value))
+			if section.Form == kind.List {
+				held.Set(reflect.Append(held, e.value))
+			} else {
+				held.Set(e.value.Addr())
+			}
 		}
 	}
 	return doc.Snapshot()
@@ -109,11 +118,27 @@ func (t *Table) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprint(f, t.Snapshot())
 }
 
+// validID tells whether an entry of a kind may have an id.
+func (t *Table) validID(of, id string) bool {
+	switch s := t.shapes[of]; {
+	case t.single[of]:
+		return id == workspace.SettingsID
+	case s.Form == kind.Tree:
+		return kind.Owner(reflect.Zero(s.Type)).ValidID(id)
+	default:
+		return schemas.ValidID(id)
+	}
+}
+
 // keys says what keys there are.
 func keys() string {
 	var all strings.Builder
 	for _, section := range workspace.Declaration().Fields {
-		all.WriteString(recordKey(section.Kind, "<id>, "))
+		id := "<id>"
+		if section.Form != kind.List {
+			id = workspace.SettingsID
+		}
+		all.WriteString(recordKey(section.Kind, id) + ", ")
 	}
 	return strings.TrimSuffix(all.String(), ", ") + " or " + keyApplied
 }

@@ -13,6 +13,11 @@ import (
 // is wrong with it: a later release reads it.
 var ErrKind = errors.New("a kind of record that this release does not know")
 
+// sealedVersion is the version of a record that holds a sealed secret, and the latest
+// that this release understands. Releases before know no such thing, and keep what was
+// in force.
+const sealedVersion = 2
+
 // noteVersion remembers the keys of which the topic holds a record of a later
 // version.
 func (t *Table) noteVersion(key string, err error) {

@@ -24,9 +24,9 @@ func apply(t *Table, key, value string) error {
 func TestALaterVersionChangesNothing(t *testing.T) {
 	t.Parallel()
 	for name, value := range map[string]string{
-		"as now, and more":     `{"version":2,"type":"webhooks","name":"then","endpoints":[{"url":"http://b"}],"zone":"eu"}`,
+		"as now, and more":     `{"version":3,"type":"webhooks","name":"then","endpoints":[{"url":"http://b"}],"zone":"eu"}`,
 		"of another shape":     `{"endpoints":{"eu":"http://b"},"name":7,"version":3}`,
-		"of a type of its own": `{"version":2,"type":"stream"}`,
+		"of a type of its own": `{"version":3,"type":"stream"}`,
 	} {
 		table := NewTable()
 		if err := apply(table, "destination/a", present); err != nil {
@@ -34,7 +34,7 @@ func TestALaterVersionChangesNothing(t *testing.T) {
 		}
 		for _, key := range []string{"destination/a", "destination/b", "source/a"} {
 			var later *schemas.VersionError
-			if err := apply(table, key, value); !errors.As(err, &later) || later.Version < 2 || !strings.Contains(err.Error(), key[strings.Index(key, "/")+1:]) {
+			if err := apply(table, key, value); !errors.As(err, &later) || later.Version < 3 || !strings.Contains(err.Error(), key[strings.Index(key, "/")+1:]) {
 				t.Errorf("%s: %s: %v, want the version", name, key, err)
 			}
 		}
@@ -54,12 +54,12 @@ func TestNothingIsWrittenOverALaterVersion(t *testing.T) {
 		blocked    string // the error names it; empty: writable
 	}{
 		{"destination/a", present, ""},
-		{"destination/b", `{"version":2}`, "destination/b (1 of"},
-		{"destination/a", `{"version":2}`, "destination/a (2 of"},
+		{"destination/b", `{"version":3}`, "destination/b (1 of"},
+		{"destination/a", `{"version":3}`, "destination/a (2 of"},
 		{"destination/a", `{"type":`, "destination/a (2 of"}, // nobody reads that
 		{"destination/a", present, "destination/b (1 of"},
 		{"destination/b", "", ""},
-		{"audience/a", `{"version":2}`, ""}, // of a kind that is not ours to write
+		{"segment/a", `{"version":3}`, ""}, // of a kind that is not ours to write
 		{"source/a", `{"version":1`, ""},
 	}
 	for i, step := range steps {
@@ -74,8 +74,8 @@ func TestNothingIsWrittenOverALaterVersion(t *testing.T) {
 func TestKindsOfALaterRelease(t *testing.T) {
 	t.Parallel()
 	for key, known := range map[string]bool{
-		"audience/big-spenders": false, "trait/ltv": false, // could be
-		"audience/": true, "Audience/a": true, "audience": true, "destination/A": true, "workspace/other/x": true, "": true, // no kind's
+		"segment/big-spenders": false, "segment/big_spenders": false, // could be
+		"segment/": true, "Segment/a": true, "segment": true, "personas/other": true, "destination/A": true, "workspace/other/x": true, "": true, // no kind's
 	} {
 		if err := apply(NewTable(), key, "{}"); err == nil || errors.Is(err, ErrKind) == known {
 			t.Errorf("%q: %v", key, err)

@@ -24,6 +24,19 @@ func Equal(tb testing.TB, got, want *workspace.Snapshot) {
 	if diff := cmp.Diff(want.Destinations(), got.Destinations(), revealed); diff != "" {
 		tb.Errorf("destinations (-want +got):\n%s", diff)
 	}
+	// A file knows no versions.
+	current := cmp.Transformer("current", func(e workspace.Edition) bool { return !e.Deleted })
+	if diff := cmp.Diff(want.Audiences(), got.Audiences(), current); diff != "" {
+		tb.Errorf("audiences (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want.Traits(), got.Traits(), current); diff != "" {
+		tb.Errorf("traits (-want +got):\n%s", diff)
+	}
+	for _, of := range []string{workspace.KindPersonas, workspace.KindIdentity} {
+		if was, is := want.Entries(of), got.Entries(of); len(was) != len(is) || len(was) > 0 && !cmp.Equal(was[workspace.SettingsID].Interface(), is[workspace.SettingsID].Interface()) {
+			tb.Errorf("%s: %v, want %v", of, is, was)
+		}
+	}
 }
 
 // ShowsNoSecret fails for each of the values that shows the canary when it is

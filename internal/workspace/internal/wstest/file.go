@@ -1,7 +1,8 @@
 package wstest
 
 // File is the workspace [CRM] as people write it; its secret is in the variable
-// CRM_SECRET. It uses every key.
+// CRM_SECRET. It uses every key but
+// those of definitions, which package definition tests.
 const File = `sources:
   - id: website
     name: Website
@@ -33,10 +34,25 @@ destinations:
   - id: crm
     type: webhooks
     name: CRM
-    sources: [website]
+    sources: [website, personas]
     enabled: true
     sharedSecret: {env: CRM_SECRET}
     endpoints:
       - url: https://crm.example.com/hooks/events
         headers: {X-Team: growth}
+audiences:
+  - id: big_spenders
+    name: Big Spenders
+    when:
+      all:
+        - {did: Order Completed, take: sum, of: total, is: {gte: 500}, within: 90d, sources: [website]}
+        - {not: {trait: plan, is: [staff, test]}}
+    stay: 1d
+    destinations: [crm]
+    on_delete: exit
+traits:
+  - {name: Orders 30d, take: count, did: Order Completed, where: {total: {gt: 0}}, within: 30d, every: 1h}
+personas: {profiles: true}
+identity:
+  anonymous_ids: {max: 50, per: 1w}
 `

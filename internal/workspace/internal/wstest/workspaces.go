@@ -3,7 +3,9 @@ package wstest
 import (
 	"math/rand/v2"
 	"strconv"
+	"time"
 
+	"github.com/anabranch/anabranch/internal/definition"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -14,16 +16,29 @@ const Canary = "canary-4f1d"
 // CRM returns a workspace of one source and one destination that says
 // something in every field.
 func CRM() *workspace.Snapshot {
-	return workspace.NewSnapshot(
-		[]workspace.Source{{ID: "website", Name: "Website", WriteKeyHash: workspace.HashWriteKey("wk_website"), Enabled: true, Identity: &workspace.Identity{Blocked: []string{"guest"}}, Plan: shopPlan()}},
-		[]workspace.Destination{{
-			ID: "crm", Type: workspace.TypeWebhooks, Name: "CRM", Sources: []string{"website"}, Enabled: true, SharedSecret: Canary,
+	return (&workspace.Document{
+		Sources: []workspace.Source{{ID: "website", Name: "Website", WriteKeyHash: workspace.HashWriteKey("wk_website"), Enabled: true, Identity: &workspace.Identity{Blocked: []string{"guest"}}, Plan: shopPlan()}},
+		Destinations: []workspace.Destination{{
+			ID: "crm", Type: workspace.TypeWebhooks, Name: "CRM", Sources: []string{"personas", "website"}, Enabled: true, SharedSecret: Canary,
 			Endpoints: []workspace.Endpoint{{
 				URL:     "https://crm.example.com/hooks/events",
 				Headers: []workspace.Header{{Name: "X-Team", Value: "growth"}},
 			}},
 		}},
-	)
+		Audiences: []workspace.Audience{{Audience: parsed(definition.ParseAudience, `{"id":"big_spenders","name":"Big Spenders","stay":"1d","destinations":["crm"],"on_delete":"exit",
+			"when":{"all":[{"did":"Order Completed","take":"sum","of":"total","is":{"gte":500},"within":"90d","sources":["website"]},{"not":{"trait":"plan","is":["staff","test"]}}]}}`)}},
+		Traits:   []workspace.Trait{{Trait: parsed(definition.ParseTrait, `{"name":"Orders 30d","take":"count","did":"Order Completed","where":{"total":{"gt":0}},"within":"30d","every":"1h"}`)}},
+		Personas: &workspace.Personas{Profiles: true},
+		Identity: &workspace.Identities{AnonymousIDs: &workspace.AnonymousIDs{Max: 50, Per: workspace.Period(7 * 24 * time.Hour)}},
+	}).Snapshot()
+}
+
+func parsed[T any](parse func([]byte) (T, error), text string) T {
+	d, err := parse([]byte(text))
+	if err != nil {
+		panic(err)
+	}
+	return d
 }
 
 // shopPlan returns a tracking plan that says something in every field.
@@ -59,7 +74,8 @@ func Secretive() *workspace.Snapshot {
 	)
 }
 
-// Of returns a workspace of one source and the destinations with ids.
+// Of returns a workspace of one source and the destinations with ids, and says that it
+// has no definitions.
 func Of(ids ...string) *workspace.Snapshot {
 	destinations := make([]workspace.Destination, len(ids))
 	for i, id := range ids {
@@ -68,7 +84,11 @@ func Of(ids ...string) *workspace.Snapshot {
 			Endpoints: []workspace.Endpoint{{URL: "https://" + id + ".example.com/"}},
 		}
 	}
-	return workspace.NewSnapshot([]workspace.Source{{ID: "website", WriteKeyHash: workspace.HashWriteKey("wk"), Enabled: true}}, destinations)
+	return (&workspace.Document{
+		Sources:      []workspace.Source{{ID: "website", WriteKeyHash: workspace.HashWriteKey("wk"), Enabled: true}},
+		Destinations: destinations,
+		Audiences:    []workspace.Audience{}, Traits: []workspace.Trait{}, // which deletes those there were
+	}).Snapshot()
 }
 
 // IDs returns the ids of the destinations of a workspace.
@@ -104,7 +124,14 @@ func Random(r *rand.Rand) *workspace.Snapshot {
 	for i := range destinations {
 		destinations[i] = randomDestination(r, "d"+strconv.Itoa(i), sources)
 	}
-	return workspace.NewSnapshot(sources, destinations)
+	doc := workspace.Document{Sources: sources, Destinations: destinations}
+	if r.IntN(2) == 0 {
+		doc.Personas = &workspace.Personas{Profiles: r.IntN(2) == 0}
+	}
+	if r.IntN(2) == 0 {
+		doc.Identity = &workspace.Identities{AnonymousIDs: pick(r, nil, &workspace.AnonymousIDs{Max: 1 + r.IntN(2), Per: workspace.Period(time.Hour)})}
+	}
+	return doc.Snapshot()
 }
 
 func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }

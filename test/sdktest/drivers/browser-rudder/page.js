@@ -10,18 +10,26 @@ const packages = {
   },
 };
 
-export async function open({sdk, endpoint, writeKey, mode, tag, settled}) {
+export async function open(job) {
+  const {sdk, mode, tag, settled} = job;
   const {file, api} = packages[sdk];
   const rudder = api(await import(`/sdk/node_modules/${sdk}/${file}`));
   const beacon = tag.includes('beacon');
-  await new Promise((resolve) => rudder.load(writeKey, endpoint, {
-    configUrl: endpoint,
+  let onLoaded;
+  const loaded = new Promise((resolve) => { onLoaded = resolve; });
+  const ways = {
     useBeacon: beacon,
     // Batches of ten, as they are anyway, but not after ten minutes or one.
     beaconQueueOptions: {flushQueueInterval: 200},
     queueOptions: mode !== 'each' ? {batch: {enabled: true, flushInterval: 200}} : {},
-    onLoaded: resolve,
-  }));
+  };
+  // snippet:begin
+  rudder.load(job.writeKey, job.endpoint, {
+    configUrl: job.endpoint,
+    onLoaded, ...ways, // test only
+  });
+  // snippet:end
+  await loaded;
   let known = '';
   let made = 0;
   const say = async (call) => {

@@ -3,8 +3,9 @@
 // flushAfter is how long a batch waits for more, in milliseconds.
 const flushAfter = 2000;
 
-export async function open({sdk, endpoint, writeKey, mode, tag}) {
-  const {protocol} = new URL(endpoint);
+export async function open(job) {
+  const {sdk, mode, tag} = job;
+  const {protocol} = new URL(job.endpoint);
   await script(`/sdk/node_modules/${sdk}/dist/umd/index.js`);
   const credentials = tag.includes('credentials') ? 'include' : undefined;
   const segment = {
@@ -13,10 +14,15 @@ export async function open({sdk, endpoint, writeKey, mode, tag}) {
       ? {strategy: 'batching', config: {timeout: flushAfter, credentials}}
       : {config: {credentials}},
   };
-  const [analytics] = await window.AnalyticsNext.AnalyticsBrowser.load(
-    {writeKey, cdnURL: endpoint},
-    {integrations: {'Segment.io': segment}},
-  );
+  const AnalyticsBrowser = {
+    load: (settings) => window.AnalyticsNext.AnalyticsBrowser.load(settings, {integrations: {'Segment.io': segment}}),
+  };
+  // snippet:begin
+  const [analytics] = await AnalyticsBrowser.load({
+    writeKey: job.writeKey,
+    cdnURL: job.endpoint,
+  });
+  // snippet:end
   let known = '';
   const say = (call) => {
     const user = `${call.userId} ${call.anonymousId}`;

@@ -49,11 +49,16 @@ func run() error {
 		return err
 	}
 	var all settled
-	config := analytics.Config{DataPlaneUrl: os.Getenv("ENDPOINT"), Callback: &all, DisableGzip: os.Getenv("GZIP") == "off"}
+	size := 0 // the client's own
 	if os.Getenv("MODE") == "each" {
-		config.BatchSize = 1
+		size = 1
 	}
-	client, err := analytics.NewWithConfig(os.Getenv("WRITE_KEY"), config)
+	// snippet:begin
+	client, err := analytics.NewWithConfig(os.Getenv("WRITE_KEY"), analytics.Config{
+		DataPlaneUrl: os.Getenv("ENDPOINT"),
+		Callback:     &all, BatchSize: size, DisableGzip: os.Getenv("GZIP") == "off", // test only
+	})
+	// snippet:end
 	if err != nil {
 		return err
 	}

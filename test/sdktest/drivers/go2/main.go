@@ -49,8 +49,10 @@ func run() error {
 		return err
 	}
 	var said errors
+	// snippet:begin
 	client := analytics.New(os.Getenv("WRITE_KEY"))
 	client.Endpoint = os.Getenv("ENDPOINT")
+	// snippet:end
 	client.Logger = log.New(&said, "", 0)
 	each := &accepted{}
 	if os.Getenv("MODE") == "each" {

@@ -47,11 +47,16 @@ func run() error {
 		return err
 	}
 	var all settled
-	config := analytics.Config{Endpoint: os.Getenv("ENDPOINT"), Callback: &all}
+	size := 0 // the client's own
 	if os.Getenv("MODE") == "each" {
-		config.BatchSize = 1
+		size = 1
 	}
-	client, err := analytics.NewWithConfig(os.Getenv("WRITE_KEY"), config)
+	// snippet:begin
+	client, err := analytics.NewWithConfig(os.Getenv("WRITE_KEY"), analytics.Config{
+		Endpoint: os.Getenv("ENDPOINT"),
+		Callback: &all, BatchSize: size, // test only
+	})
+	// snippet:end
 	if err != nil {
 		return err
 	}

@@ -2,13 +2,15 @@
 import { readFileSync } from 'node:fs'
 import Analytics from 'analytics-node'
 
-const { ENDPOINT, WRITE_KEY, MODE, SCENARIO } = process.env
+const { MODE, SCENARIO } = process.env
 const calls = JSON.parse(readFileSync(SCENARIO, 'utf8'))
 
-const analytics = new Analytics(WRITE_KEY, {
-  host: ENDPOINT,
-  ...(MODE === 'each' ? { flushAt: 1 } : {}),
+// snippet:begin
+const analytics = new Analytics(process.env.WRITE_KEY, {
+  host: process.env.ENDPOINT,
+  ...(MODE === 'each' ? { flushAt: 1 } : {}), // test only
 })
+// snippet:end
 
 // A call's callback comes when its batch was accepted or given up.
 const sent = calls.map(({ mark, type, filtered, timestamp, ...call }) => {

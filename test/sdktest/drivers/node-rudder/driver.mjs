@@ -2,14 +2,16 @@
 import { readFileSync } from 'node:fs'
 import RudderAnalytics from '@rudderstack/rudder-sdk-node'
 
-const { ENDPOINT, WRITE_KEY, GZIP, MODE, SCENARIO } = process.env
+const { GZIP, MODE, SCENARIO } = process.env
 const calls = JSON.parse(readFileSync(SCENARIO, 'utf8'))
 
-const analytics = new RudderAnalytics(WRITE_KEY, {
-  dataPlaneUrl: ENDPOINT,
-  gzip: GZIP === 'on',
-  ...(MODE === 'each' ? { flushAt: 1 } : {}),
+// snippet:begin
+const analytics = new RudderAnalytics(process.env.WRITE_KEY, {
+  dataPlaneUrl: process.env.ENDPOINT,
+  gzip: GZIP === 'on', // test only
+  ...(MODE === 'each' ? { flushAt: 1 } : {}), // test only
 })
+// snippet:end
 
 // A call's callback comes when its batch was accepted or given up.
 const sent = calls.map(({ mark, type, filtered, timestamp, ...call }) => {

@@ -3,14 +3,16 @@
 import { readFileSync } from 'node:fs'
 
 const { Analytics } = await import(process.argv[2])
-const { ENDPOINT, WRITE_KEY, MODE, SCENARIO } = process.env
+const { MODE, SCENARIO } = process.env
 const calls = JSON.parse(readFileSync(SCENARIO, 'utf8'))
 
+// snippet:begin
 const analytics = new Analytics({
-  writeKey: WRITE_KEY,
-  host: ENDPOINT,
-  ...(MODE === 'each' ? { flushAt: 1 } : {}),
+  writeKey: process.env.WRITE_KEY,
+  host: process.env.ENDPOINT,
+  ...(MODE === 'each' ? { flushAt: 1 } : {}), // test only
 })
+// snippet:end
 analytics.on('error', (error) => {
   console.error('given up:', error)
   process.exitCode = 1

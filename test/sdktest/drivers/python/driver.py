@@ -29,13 +29,16 @@ def arguments(call):
     return given
 
 
-client = importlib.import_module(sys.argv[1]).Client(
+Client = importlib.import_module(sys.argv[1]).Client
+# snippet:begin
+client = Client(
     os.environ["WRITE_KEY"],
     host=os.environ["ENDPOINT"],
-    gzip=os.environ["GZIP"] == "on",
-    on_error=on_error,
-    **({"upload_size": 1} if os.environ["MODE"] == "each" else {}),
+    gzip=os.environ["GZIP"] == "on",  # test only
+    on_error=on_error,  # test only
+    **({"upload_size": 1} if os.environ["MODE"] == "each" else {}),  # test only
 )
+# snippet:end
 with open(os.environ["SCENARIO"], encoding="utf-8") as file:
     calls = json.load(file)
 for call in calls:

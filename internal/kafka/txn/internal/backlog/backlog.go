@@ -14,16 +14,16 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/groups"
+	"github.com/anabranch/anabranch/internal/kafka/lag"
 )
 
 // Backlog is told by the loop what it polls and commits, and by a look at the brokers
 // where partitions end, which polls do not tell while they fail. It may be used by many
 // goroutines.
 type Backlog struct {
-	topics []string
-	group  string
-	descs  Descs
-	still  groups.Standstills
+	group string
+	descs Descs
+	still lag.Standstills
 
 	mu    sync.Mutex
 	parts map[kafka.Partition]*stretch
@@ -34,19 +34,20 @@ type Backlog struct {
 // still with records before it.
 type Descs struct{ Lag, Oldest, Stalled *prometheus.Desc }
 
+func (d Descs) total() lag.Gauges { return lag.Gauges{Lag: d.Lag, Oldest: d.Oldest} }
+
 // stretch is one partition, for as long as it is ours.
 type stretch struct {
-	known     bool
-	next, end int64     // behind what was processed, and of the partition
-	held      time.Time // when the first event was taken that was polled and is not processed; zero: none
-	last      time.Time // when the last event was taken that was processed
-	behind    time.Time // since when something is known to be unprocessed; zero: nothing is
+	lag.Extent
+
+	known bool
+	next  int64     // behind what was processed
+	held  time.Time // when the first event was taken that was polled and is not processed; zero: none
 }
 
-// New returns the backlog of a group on topics, of which no partition is this process's
-// yet.
-func New(topics []string, group string, descs Descs) *Backlog {
-	return &Backlog{topics: topics, group: group, descs: descs, parts: make(map[kafka.Partition]*stretch)}
+// New returns the backlog of a group, of which no partition is this process's yet.
+func New(group string, descs Descs) *Backlog {
+	return &Backlog{group: group, descs: descs, parts: make(map[kafka.Partition]*stretch)}
 }
 
 // Assign notes partitions that are this process's now.
@@ -128,7 +129,7 @@ func (s *stretch) polled(p *kgo.FetchPartition, now time.Time) {
 	if !s.known {
 		s.known, s.next = true, first.Offset
 	}
-	s.end = max(s.end, p.LastStableOffset, p.Records[len(p.Records)-1].Offset+1)
+	s.Reach(max(p.LastStableOffset, p.Records[len(p.Records)-1].Offset+1))
 	if s.held.IsZero() { // a transaction is filled by several polls
 		s.held = first.Timestamp
 	}
@@ -137,7 +138,8 @@ func (s *stretch) polled(p *kgo.FetchPartition, now time.Time) {
 
 func (s *stretch) processed(p *kgo.FetchPartition, now time.Time) {
 	last := p.Records[len(p.Records)-1]
-	s.next, s.last, s.held = last.Offset+1, last.Timestamp, time.Time{}
+	s.next, s.held = last.Offset+1, time.Time{}
+	s.Pass(last.Timestamp)
 	s.catchUp(now)
 }
 
@@ -152,12 +154,12 @@ func (b *Backlog) Begin(p kafka.Partition, next int64) {
 }
 
 // positions are those of the partitions of this process.
-func (b *Backlog) positions() []groups.Position {
+func (b *Backlog) positions() []lag.Position {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	all := make([]groups.Position, 0, len(b.parts))
+	all := make([]lag.Position, 0, len(b.parts))
 	for p, s := range b.parts {
-		all = append(all, groups.Position{Topic: p.Topic, Num: p.Num, Next: s.next})
+		all = append(all, lag.Position{Partition: p, Next: s.next})
 	}
 	return all
 }
@@ -171,84 +173,49 @@ func (b *Backlog) Stands() error {
 // Look notes how far the group has come on the partitions that are ours, and where
 // these end, and says in the log which stand still. An error says that the look failed.
 func (b *Backlog) Look(lags map[string]map[int32]groups.Lag, ends map[string]map[int32]int64, err error, log *slog.Logger) {
-	for topic, partitions := range lags {
-		b.look(topic, partitions)
-	}
+	b.look(lags)
 	b.still.Look(b.positions())
 	if err != nil {
 		log.Debug("look at the ends of partitions failed, the lag is that of the last one", "error", err)
-		b.still.Unseen()
-	} else {
-		for _, topic := range b.topics {
-			b.still.Ends(topic, lags[topic], ends[topic])
-		}
 	}
-	b.still.Tell(log)
+	b.still.Seen(lags, ends, err, log)
 }
 
-func (b *Backlog) look(topic string, lags map[int32]groups.Lag) {
+func (b *Backlog) look(lags map[string]map[int32]groups.Lag) {
 	now := time.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for num, lag := range lags {
-		if s := b.parts[kafka.Partition{Topic: topic, Num: num}]; s != nil {
+	for p, s := range b.parts {
+		if seen, ok := lags[p.Topic][p.Num]; ok {
 			// What was processed since is known better here.
-			s.known, s.next, s.end = true, max(s.next, lag.Committed), lag.End
+			s.known, s.next = true, max(s.next, seen.Committed)
+			s.Look(seen.End)
 			s.catchUp(now)
 		}
 	}
 }
 
-func (s *stretch) catchUp(now time.Time) {
-	switch {
-	case s.end <= s.next:
-		s.behind = time.Time{}
-	case s.behind.IsZero():
-		s.behind = now
-	}
-	if !s.held.IsZero() && s.held.Before(s.behind) {
-		s.behind = s.held
-	}
-}
-
-// age is how long ago the first event was taken that is not processed. While none was
-// Polled it is as old as the backlog, or as the last that was processed, whichever is
-// younger: events stand in the order in which they were taken.
-func (s *stretch) age(now time.Time) time.Duration {
-	switch {
-	case !s.held.IsZero():
-		return now.Sub(s.held)
-	case s.end <= s.next:
-		return 0
-	case s.last.After(s.behind):
-		return now.Sub(s.last)
-	default:
-		return now.Sub(s.behind)
-	}
-}
+func (s *stretch) catchUp(now time.Time) { s.CatchUp(s.Left(s.next) > 0, s.held, now) }
 
 // Describe implements [prometheus.Collector].
 func (b *Backlog) Describe(ch chan<- *prometheus.Desc) {
-	ch <- b.descs.Lag
-	ch <- b.descs.Oldest
+	b.descs.total().Describe(ch)
 	ch <- b.descs.Stalled
 }
 
 // Collect implements [prometheus.Collector].
 func (b *Backlog) Collect(ch chan<- prometheus.Metric) {
-	records, age := b.sum(time.Now())
 	b.still.Look(b.positions()) // what was processed since the last look
-	ch <- prometheus.MustNewConstMetric(b.descs.Lag, prometheus.GaugeValue, float64(records))
-	ch <- prometheus.MustNewConstMetric(b.descs.Oldest, prometheus.GaugeValue, age.Seconds())
+	b.descs.total().Collect(ch, b.total(), time.Now())
 	ch <- prometheus.MustNewConstMetric(b.descs.Stalled, prometheus.GaugeValue, b.still.Longest().Seconds())
 }
 
-func (b *Backlog) sum(now time.Time) (records int64, age time.Duration) {
+func (b *Backlog) total() (sum lag.Total) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, s := range b.parts {
-		records += max(s.end-s.next, 0)
-		age = max(age, s.age(now))
+		left := s.Left(s.next)
+		sum.Add(lag.Total{Records: left, Oldest: s.Since(left > 0, s.held)})
 	}
-	return records, age
+	return sum
 }

@@ -32,15 +32,15 @@ func on(nums ...int32) []kafka.Partition {
 
 func (b *Backlog) expect(t *testing.T, records int64, age time.Duration) {
 	t.Helper()
-	got, old := b.sum(time.Now())
-	if got != records || math.Abs((old-age).Seconds()) > 0.001 {
-		t.Errorf("%d records, the first %v old, want %d and %v", got, old, records, age)
+	got := b.total()
+	if old := got.Age(time.Now()); got.Records != records || math.Abs((old-age).Seconds()) > 0.001 {
+		t.Errorf("%d records, the first %v old, want %d and %v", got.Records, old, records, age)
 	}
 }
 
 func TestBacklogOfTheRouter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := New([]string{"raw-events"}, "readers", Descs{})
+		b := New("readers", Descs{})
 		b.expect(t, 0, 0)
 		b.Assign(on(0, 1))
 		b.expect(t, 0, 0)
@@ -56,7 +56,7 @@ func TestBacklogOfTheRouter(t *testing.T) {
 		b.expect(t, 0, 0)
 		virtual.Sleep(time.Hour)
 		b.expect(t, 0, 0)
-		b.look("raw-events", map[int32]groups.Lag{0: {Committed: 20, End: 22}, 1: {Committed: 3, End: 3}, 7: {End: 99}})
+		b.look(map[string]map[int32]groups.Lag{"raw-events": {0: {Committed: 20, End: 22}, 1: {Committed: 3, End: 3}, 7: {End: 99}}})
 		b.expect(t, 2, 0) // what came after an hour of rest is young
 		virtual.Sleep(time.Minute)
 		b.expect(t, 2, time.Minute)
@@ -70,12 +70,12 @@ func TestBacklogOfTheRouter(t *testing.T) {
 // TestALookDoesNotSetTheRouterBack: what it saw is older than what was routed since.
 func TestALookDoesNotSetTheRouterBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := New([]string{"raw-events"}, "readers", Descs{})
+		b := New("readers", Descs{})
 		b.Assign(on(0))
 		poll := fetched(0, 0, 0, 50, 50)
 		b.Polled(poll)
 		b.Processed(poll)
-		b.look("raw-events", map[int32]groups.Lag{0: {Committed: 10, End: 40}})
+		b.look(map[string]map[int32]groups.Lag{"raw-events": {0: {Committed: 10, End: 40}}})
 		b.expect(t, 0, 0)
 	})
 }
@@ -85,7 +85,7 @@ func TestSeriesOfTheBacklog(t *testing.T) {
 		desc := func(name string) *prometheus.Desc { return prometheus.NewDesc(name, "A gauge.", nil, nil) }
 		descs := Descs{Lag: desc("lag"), Oldest: desc("oldest"), Stalled: desc("stalled")}
 		registry := prometheus.NewRegistry()
-		b := New([]string{"raw-events"}, "readers", descs)
+		b := New("readers", descs)
 		registry.MustRegister(b)
 		b.Assign(on(0, 1))
 		b.Polled(fetched(0, 2*time.Second, 0, 1, 3))

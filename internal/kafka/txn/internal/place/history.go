@@ -16,6 +16,9 @@ import (
 // processedBefore reports whether anything of the source may have been processed, of
 // which the group knows nothing.
 func (f *Finder) processedBefore(ctx context.Context, extents map[string]map[int32]kafka.Extent) (bool, error) {
+	if f.Outputs == "" {
+		return false, nil
+	}
 	topics, err := f.Topics.List(ctx, f.Outputs)
 	if err != nil {
 		return false, err

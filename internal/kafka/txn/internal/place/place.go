@@ -114,12 +114,14 @@ func (f *Finder) Fetched(_ context.Context, own *kgo.Client, resp *kmsg.OffsetFe
 	return nil
 }
 
-// Place is where the processing of a partition begins. Found is what showed it, as far
-// as the log goes from there on: the offset that was committed, as a rule.
+// Place is where the processing of a partition begins.
 type Place struct {
 	mark.Mark
 
-	Found int64
+	// Committed says that the group has an offset of the partition, which is Found. Next is
+	// another one where the log does not go on from there.
+	Committed bool
+	Found     int64
 }
 
 // Find puts each partition where its processing goes on, and returns that. Those of
@@ -150,7 +152,7 @@ func (f *Finder) Find(ctx context.Context, offsets map[string]map[int32]kgo.Offs
 		}
 		f.Waiting.Drop(p)
 		b.Of = e.topic
-		begun[p] = Place{b.Mark, b.from}
+		begun[p] = Place{b.Mark, e.committed != nil, b.from}
 	}
 	return begun, nil
 }

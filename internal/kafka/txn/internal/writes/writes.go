@@ -122,7 +122,10 @@ func (w *Writes) Learn() {
 	w.spoiled = w.sizes.learn(refused) || w.spoiled
 }
 
-// Spoiled reports whether a lesson was learned, so that the transaction can't commit.
+// Spoil has the transaction aborted.
+func (w *Writes) Spoil() { w.spoiled = true }
+
+// Spoiled reports whether a lesson was learned, or Spoil was called, so that the transaction can't commit.
 func (w *Writes) Spoiled() bool { return w.spoiled }
 
 // send writes a record. A failure ends the other writes, since the transaction can

@@ -54,13 +54,15 @@ public final class Driver {
             .fromJson(text, new TypeToken<List<Map<String, Object>>>() {}.getType());
 
     Settled settled = new Settled(calls.size());
-    RudderAnalytics.Builder builder =
-        RudderAnalytics.builder(env.get("WRITE_KEY")).setDataPlaneUrl(env.get("ENDPOINT")).callback(settled);
-    builder.setGZIP(env.get("GZIP").equals("on"));
-    if (env.get("MODE").equals("each")) {
-      builder.flushQueueSize(1);
-    }
-    RudderAnalytics analytics = builder.build();
+    // snippet:begin
+    RudderAnalytics analytics =
+        RudderAnalytics.builder(env.get("WRITE_KEY"))
+            .setDataPlaneUrl(env.get("ENDPOINT"))
+            .callback(settled) // test only
+            .setGZIP(env.get("GZIP").equals("on")) // test only
+            .flushQueueSize(env.get("MODE").equals("each") ? 1 : 250) // test only
+            .build();
+    // snippet:end
     for (Map<String, Object> call : calls) {
       analytics.enqueue(common(message(call), call));
     }

@@ -54,12 +54,14 @@ public final class Driver {
             .fromJson(text, new TypeToken<List<Map<String, Object>>>() {}.getType());
 
     Settled settled = new Settled(calls.size());
-    Analytics.Builder builder =
-        Analytics.builder(env.get("WRITE_KEY")).endpoint(env.get("ENDPOINT")).callback(settled);
-    if (env.get("MODE").equals("each")) {
-      builder.flushQueueSize(1);
-    }
-    Analytics analytics = builder.build();
+    // snippet:begin
+    Analytics analytics =
+        Analytics.builder(env.get("WRITE_KEY"))
+            .endpoint(env.get("ENDPOINT"))
+            .callback(settled) // test only
+            .flushQueueSize(env.get("MODE").equals("each") ? 1 : 250) // test only
+            .build();
+    // snippet:end
     for (Map<String, Object> call : calls) {
       analytics.enqueue(common(message(call), call));
     }

@@ -131,14 +131,17 @@ public final class Driver {
     Path queue = Path.of("/tmp/analytics-kotlin", key);
     remove(queue);
 
+    // snippet:begin
     Configuration config =
-        new ConfigurationBuilder(key)
-            .setApplication("sdktest")
-            .setCdnHost(host + "/v1") // whose settings say where calls go
-            .setFlushAt(env.get("MODE").equals("each") ? 1 : 20)
-            .setRequestFactory(new Plain())
+        new ConfigurationBuilder(env.get("WRITE_KEY"))
+            .setApplication("shop")
+            .setApiHost(host + "/v1")
+            .setCdnHost(host + "/v1")
+            .setFlushAt(env.get("MODE").equals("each") ? 1 : 20) // test only
+            .setRequestFactory(new Plain()) // test only
             .build();
     Analytics analytics = new Analytics(config);
+    // snippet:end
     String text = Files.readString(Path.of(env.get("SCENARIO")));
     JsonArray calls = (JsonArray) Json.Default.parseToJsonElement(text);
     Map<String, JsonObject> marked = new HashMap<>();

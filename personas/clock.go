@@ -1,0 +1,107 @@
+package personas
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka/topics"
+	"github.com/anabranch/anabranch/internal/waiting"
+	"github.com/anabranch/anabranch/personas/internal/message"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+const (
+	tickEvery = time.Second
+	// tickAtOnce is the least time between two ticks.
+	tickAtOnce = 5 * time.Millisecond
+	tickTime   = 5 * time.Second
+)
+
+// clock writes the ticks of this process's partitions.
+type clock struct {
+	log    *slog.Logger
+	topics *topics.Admin
+	owned  func() []int32
+
+	mu    sync.Mutex
+	due   map[int32]bool // whose next tick is due at once
+	woken chan struct{}
+}
+
+func newClock(set Settings, owned func() []int32) *clock {
+	return &clock{log: set.Logger, topics: set.Topics, owned: owned, due: make(map[int32]bool), woken: make(chan struct{}, 1)}
+}
+
+// again has a partition's clock tick at once.
+func (c *clock) again(num int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.due[num] = true
+	select {
+	case c.woken <- struct{}{}:
+	default:
+	}
+}
+
+// run ticks until ctx ends.
+func (c *clock) run(ctx context.Context, options []kgo.Opt) error {
+	cl, err := kgo.NewClient(slices.Concat(options, []kgo.Opt{kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0)})...)
+	if err != nil {
+		return fmt.Errorf("create the client of the partitions' clocks: %w", err)
+	}
+	defer cl.Close()
+	every := time.NewTicker(tickEvery)
+	defer every.Stop()
+	for {
+		var nums []int32
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-every.C:
+			nums = c.owned()
+		case <-c.woken:
+			nums = c.taken()
+		}
+		c.tick(ctx, cl, nums)
+		waiting.Sleep(ctx, tickAtOnce)
+	}
+}
+
+// taken are those partitions whose tick is due at once and that are still this process's.
+func (c *clock) taken() []int32 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	nums := slices.DeleteFunc(c.owned(), func(num int32) bool { return !c.due[num] })
+	clear(c.due)
+	return nums
+}
+
+// tick writes a tick for each of some partitions. One that fails is not missed: the next
+// one comes.
+func (c *clock) tick(ctx context.Context, cl *kgo.Client, nums []int32) {
+	if len(nums) == 0 {
+		return
+	}
+	ctx, done := context.WithTimeout(ctx, tickTime)
+	defer done()
+	ends, err := c.topics.Ends(ctx, schemas.TopicRawEvents)
+	var records []*kgo.Record
+	for _, num := range nums {
+		if end, told := ends[schemas.TopicRawEvents][num]; told {
+			m := message.Message{Kind: message.Tick, End: end}
+			records = append(records, m.Record(num, ""))
+		}
+	}
+	if len(records) > 0 {
+		err = cl.ProduceSync(ctx, records...).FirstErr()
+	}
+	if err != nil && ctx.Err() == nil {
+		c.log.Warn("clocks of partitions can't tick, retrying", "error", err)
+	}
+}

@@ -1,0 +1,89 @@
+package personas
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka/topics"
+	"github.com/anabranch/anabranch/personas/internal/engine"
+	"github.com/anabranch/anabranch/personas/internal/store"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// Config is what an operator may set.
+type Config struct {
+	Store              string        `env:"PERSONAS_STORE" envDefault:"pebble" desc:"where the state of users is at hand: pebble (files in PERSONAS_DATA_DIR) or memory; it is restored from the topic personas-changelog either way"`
+	DataDir            string        `env:"PERSONAS_DATA_DIR" envDefault:"./anabranch-data/personas" desc:"directory of the state of users; each process of the stage needs its own"`
+	StoreMemory        int           `env:"PERSONAS_STORE_MEMORY_BYTES" envDefault:"268435456" desc:"bytes of memory for the buffers and the cache of pebble"`
+	Profiles           int           `env:"PERSONAS_CACHED_PROFILES" envDefault:"10000" desc:"users of each partition whose state is kept ready in memory"`
+	MaxRecords         int           `env:"PERSONAS_MAX_RECORDS" envDefault:"5000" desc:"maximum number of calls in one transaction"`
+	TransactionTimeout time.Duration `env:"PERSONAS_TRANSACTION_TIMEOUT" envDefault:"10s" desc:"time after which the broker aborts the transaction of a process that went silent"`
+}
+
+// The values of PERSONAS_STORE.
+const (
+	storePebble = "pebble"
+	storeMemory = "memory"
+)
+
+// Validate reports every setting that cannot work.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.Store != storePebble && c.Store != storeMemory {
+		errs = append(errs, fmt.Errorf("PERSONAS_STORE=%s: expected pebble or memory", c.Store))
+	}
+	if c.Store == storePebble && c.DataDir == "" {
+		errs = append(errs, errors.New("PERSONAS_DATA_DIR is empty: expected a directory, or PERSONAS_STORE=memory"))
+	}
+	if c.StoreMemory < store.MinMemory {
+		errs = append(errs, fmt.Errorf("PERSONAS_STORE_MEMORY_BYTES=%d: expected at least %d", c.StoreMemory, store.MinMemory))
+	}
+	if c.Profiles < 1 {
+		errs = append(errs, fmt.Errorf("PERSONAS_CACHED_PROFILES=%d: expected at least 1", c.Profiles))
+	}
+	if c.MaxRecords < 1 || c.MaxRecords > 100_000 {
+		errs = append(errs, fmt.Errorf("PERSONAS_MAX_RECORDS=%d: expected 1 to 100000", c.MaxRecords))
+	}
+	if c.TransactionTimeout < time.Second || c.TransactionTimeout > 15*time.Minute {
+		errs = append(errs, fmt.Errorf("PERSONAS_TRANSACTION_TIMEOUT=%s: expected 1s to 15m", c.TransactionTimeout))
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) open(log *slog.Logger) (store.Store, error) {
+	if c.Store == storeMemory {
+		return store.NewMemory(), nil
+	}
+	return store.Open(store.Options{Dir: filepath.Clean(c.DataDir), Memory: int64(c.StoreMemory), Log: log})
+}
+
+// Settings are what the process gives the stage.
+type Settings struct {
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	// Definitions returns those in force. As long as it returns the same pointer, nothing
+	// has changed.
+	Definitions func() *engine.Definitions
+	// Suppressed says of whom nothing may be told. Nil: of everybody something may.
+	Suppressed func(userID string) bool
+	// Kafka are the options that every client of the process shares.
+	Kafka []kgo.Opt
+	// Topics looks at the topics.
+	Topics *topics.Admin
+	// The stage's place in its group and among writers, as [runner.Session] has it.
+	TransactionalID, InstanceID string
+	Returns                     bool
+}
+
+// Group is the stage's consumer group, and Bookmark the one that holds a copy of its
+// offsets. It has no members, and brokers are asked never to forget it.
+const (
+	Group    = schemas.OwnPrefix + "personas"
+	Bookmark = Group + "-bookmark"
+)

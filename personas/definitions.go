@@ -1,0 +1,128 @@
+package personas
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/anabranch/anabranch/internal/definition"
+	"github.com/anabranch/anabranch/personas/internal/changelog"
+	"github.com/anabranch/anabranch/personas/internal/engine"
+)
+
+// catalogue is a workspace's definitions, compiled.
+type catalogue struct {
+	*engine.Catalogue
+
+	of    *engine.Definitions
+	print string
+	send  map[computation]definition.Send
+}
+
+// computation is what a definition computes.
+type computation struct {
+	class engine.Class
+	key   string
+}
+
+func compile(d *engine.Definitions) (*catalogue, error) {
+	compiled, err := engine.Compile(*d)
+	if err != nil {
+		return nil, fmt.Errorf("compile the definitions of the workspace: %w", err)
+	}
+	c := &catalogue{Catalogue: compiled, of: d, print: printOf(d), send: make(map[computation]definition.Send)}
+	for i := range d.Audiences {
+		c.send[computation{engine.ClassAudience, d.Audiences[i].ID}] = d.Audiences[i].Send
+	}
+	for i := range d.Traits {
+		c.send[computation{engine.ClassComputedTrait, d.Traits[i].ID}] = d.Traits[i].Send
+	}
+	return c, nil
+}
+
+// printOf names definitions: they are the same where id, version and state are.
+func printOf(d *engine.Definitions) string {
+	var lines []string
+	for i := range d.Audiences {
+		a := &d.Audiences[i]
+		lines = append(lines, fmt.Sprintf("audience %s %d %t %t", a.ID, a.Version, a.Enabled, a.Deleted))
+	}
+	for i := range d.Traits {
+		t := &d.Traits[i]
+		lines = append(lines, fmt.Sprintf("trait %s %d %t %t", t.ID, t.Version, t.Enabled, t.Deleted))
+	}
+	slices.Sort(lines)
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", lines))
+	return hex.EncodeToString(sum[:8])
+}
+
+// without returns the definitions that need none of some leaves.
+func (c *catalogue) without(leaves []engine.LeafID) *engine.Definitions {
+	needs := func(key string) bool {
+		return slices.ContainsFunc(c.Needs(key), func(id engine.LeafID) bool { return slices.Contains(leaves, id) })
+	}
+	return &engine.Definitions{
+		Audiences: slices.DeleteFunc(slices.Clone(c.of.Audiences), func(a engine.Audience) bool { return needs(a.ID) }),
+		Traits:    slices.DeleteFunc(slices.Clone(c.of.Traits), func(t engine.Trait) bool { return needs(t.ID) }),
+		Counts:    c.of.Counts,
+	}
+}
+
+// adopt puts definitions in force in a partition: what is new is filled from raw-events up
+// to here, and every user is looked at. It changes nothing where they are in force.
+func adopt(m *changelog.Meta, c *catalogue, now time.Time) {
+	if m.Catalogue == c.print {
+		return
+	}
+	wanted := c.Leaves()
+	unwanted := func(id engine.LeafID) bool { return !slices.Contains(wanted, id) }
+	for _, id := range m.Leaves {
+		if unwanted(id) {
+			m.Residue = append(m.Residue, id)
+		}
+	}
+	m.Fills = slices.Clone(m.Fills)
+	for i := range m.Fills {
+		m.Fills[i].Leaves = slices.DeleteFunc(slices.Clone(m.Fills[i].Leaves), unwanted)
+	}
+	m.Fills = slices.DeleteFunc(m.Fills, func(f changelog.Fill) bool { return len(f.Leaves) == 0 })
+	m.Fills = append(m.Fills, fills(c, m, wanted, now)...)
+	m.Catalogue, m.Leaves = c.print, wanted
+	m.Sweep = new(changelog.Sweep)
+}
+
+// fills are those of the leaves that a partition has not had. Leaves that look as far back
+// are filled together.
+func fills(c *catalogue, m *changelog.Meta, wanted []engine.LeafID, now time.Time) []changelog.Fill {
+	var all []changelog.Fill
+	for _, id := range wanted {
+		leaf, ok := c.Leaf(id)
+		if !ok || slices.Contains(m.Leaves, id) || !leaf.History.Full && leaf.History.For == 0 || m.Raw == 0 {
+			continue
+		}
+		since := sinceOf(&leaf, now)
+		at := slices.IndexFunc(all, func(f changelog.Fill) bool { return f.Since == since })
+		if at < 0 {
+			at = len(all)
+			all = append(all, changelog.Fill{Since: since, From: -1, Next: -1, Cut: m.Raw})
+		}
+		all[at].Leaves = append(all[at].Leaves, id)
+	}
+	return all
+}
+
+// sinceOf is from when on calls matter to a leaf, in Unix milliseconds; 0: all do. An event
+// is never later than its receipt.
+func sinceOf(leaf *engine.Leaf, now time.Time) int64 {
+	back := leaf.History.For
+	if leaf.Retention > 0 && (leaf.History.Full || leaf.Retention < back) {
+		back = leaf.Retention
+	}
+	if back == 0 || now.IsZero() {
+		return 0
+	}
+	return max(cmp.Or(now.Add(-back).UnixMilli(), 1), 1)
+}

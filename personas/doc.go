@@ -1,0 +1,41 @@
+// Package personas is the stage that keeps audiences and computed traits: it folds each
+// call of raw-events into the state of its user, and tells on raw-events who has entered
+// an audience, who has left it, and which computed traits have changed, exactly once.
+//
+// A transaction is what package runner makes of it: the calls that are told, a record on
+// personas-changelog for each user who was changed, one for each partition that was
+// touched, and the offsets of both topics that are read. What a user is, and what follows
+// from a call or from the passing of time, is the business of internal/engine, which knows
+// neither Kafka nor a clock.
+//
+//	stage, config, personas   the value that declares the stage, its settings, its life
+//	processor                 what the runner runs: records, and what a transaction leads to
+//	partition                 a partition of this process, and what a transaction does to it
+//	live                      calls and messages, one by one
+//	turn                      what is done in small steps between them: timers, backfills, sweeps
+//	definitions               the workspace's definitions, compiled, and what of them is in force
+//	clock                     the ticks of the partitions' clocks
+//	internal/users            profiles in a transaction, in front of internal/store
+//	internal/changelog        how far a partition is, and restoring it
+//	internal/message, emit    the records that are written
+//	internal/backfill         raw-events once more, for new definitions
+//
+// # Non-obvious
+//
+// The store is written when a transaction has committed, and only for partitions that are
+// still the ones that it began with: one that was lost and came back has been restored to
+// a later place (TestExactlyOnce).
+//
+// Offsets and state are one transaction, so they agree wherever a partition is assigned.
+// Where they do not, the assignment is refused: a restore that was cut short looks like
+// state, and half of what is told from there on would be wrong (TestAStateThatDoesNotFit).
+//
+// A partition's clock follows its log: while it has a backlog, it is when the last call
+// was taken in that was processed, and else that of the last tick. So a backlog ends no
+// membership early, a stage that stands still none at all, and what is processed again has
+// the same times (TestABacklogEndsNothing, TestTimers).
+//
+// A partition that was never processed begins at its end: what stands before is filled in
+// like the history of any definition, and tells where users are, not how they came there
+// (TestTheFirstStart).
+package personas

@@ -1,0 +1,9 @@
+// Package backfill reads raw-events once more, up to where a definition was put in force:
+// a part of a partition at a time, beside the stage, which folds it into the new leaves
+// alone. Folds commute, so what is read and what comes live need not be in order.
+//
+// # Non-obvious
+//
+// What a transaction has open at the cut is committed later and stands before it. The
+// reader waits for it, since it sees no further than committed records go (TestParts).
+package backfill

@@ -1,0 +1,140 @@
+package backfill
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka/ranges"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+const (
+	partBytes = 512 << 10
+	fetchTime = 10 * time.Second
+)
+
+// Reader reads parts ahead, one of each partition. It may be used by many goroutines.
+type Reader struct {
+	topics *topics.Admin
+	failed func(error)
+
+	ctx     context.Context //nolint:containedctx // of what runs beside
+	stop    context.CancelFunc
+	reading sync.WaitGroup
+
+	mu    sync.Mutex
+	ahead map[int32]*ahead
+}
+
+// ahead is a part on its way: nil while it is read.
+type ahead struct {
+	from int64
+	part *Part
+}
+
+// Part is what was found from an offset on.
+type Part struct {
+	Begin   int64 // where the records that were asked for begin, if From was not known
+	Records []*kgo.Record
+	Next    int64
+}
+
+// New returns a reader, until [Reader.Close] is called. What fails is told and tried
+// again when it is asked for again.
+func New(t *topics.Admin, failed func(error)) *Reader {
+	r := &Reader{topics: t, failed: failed, ahead: make(map[int32]*ahead)}
+	r.ctx, r.stop = context.WithCancel(context.Background())
+	return r
+}
+
+// Close ends what is read, and waits for that.
+func (r *Reader) Close() {
+	r.stop()
+	r.reading.Wait()
+}
+
+// Part returns what stands from an offset on, or nil while it is read. A negative offset
+// is that of the first record that was taken in since a time. Nothing beyond cut is read.
+func (r *Reader) Part(num int32, from, cut int64, since time.Time) *Part {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a := r.ahead[num]; a != nil && a.from == from {
+		if a.part != nil && a.part.Next < cut && a.part.Next > from {
+			r.read(num, a.part.Next, cut, since) // the next one, while this one is folded
+		}
+		return a.part
+	}
+	r.read(num, from, cut, since)
+	return nil
+}
+
+func (r *Reader) read(num int32, from, cut int64, since time.Time) {
+	if r.ctx.Err() != nil {
+		return
+	}
+	a := &ahead{from: from}
+	r.ahead[num] = a
+	r.reading.Go(func() {
+		ctx, done := context.WithTimeout(r.ctx, fetchTime)
+		defer done()
+		part, err := r.fetch(ctx, num, from, cut, since)
+		if err != nil && r.ctx.Err() == nil {
+			r.failed(err)
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		a.part = part
+		if part == nil && r.ahead[num] == a {
+			delete(r.ahead, num)
+		}
+	})
+}
+
+func (r *Reader) fetch(ctx context.Context, num int32, from, cut int64, since time.Time) (*Part, error) {
+	p := &Part{Begin: from}
+	if from < 0 {
+		begin, err := r.begin(ctx, num, cut, since)
+		if err != nil {
+			return nil, err
+		}
+		return &Part{Begin: begin, Next: begin}, nil
+	}
+	found, err := ranges.Fetch(ctx, r.topics.Client, schemas.TopicRawEvents, num, from, partBytes)
+	if err != nil {
+		return nil, err
+	}
+	p.Next = min(found.Next, cut)
+	for _, rec := range found.Records {
+		if rec.Offset < cut {
+			p.Records = append(p.Records, rec)
+		}
+	}
+	if p.Next == from {
+		return nil, nil // a transaction is open there: it is asked for again
+	}
+	return p, nil
+}
+
+// begin is where the first record stands that was taken in since a time.
+func (r *Reader) begin(ctx context.Context, num int32, cut int64, since time.Time) (int64, error) {
+	extents, err := r.topics.Extents(ctx, schemas.TopicRawEvents)
+	if err != nil {
+		return 0, err
+	}
+	begin := min(extents[schemas.TopicRawEvents][num].Start, cut)
+	if since.IsZero() {
+		return begin, nil
+	}
+	first, err := r.topics.FirstAfter(ctx, schemas.TopicRawEvents, map[int32]time.Time{num: since.Add(-time.Millisecond)})
+	if err != nil {
+		return 0, err
+	}
+	if at, ok := first[num]; ok {
+		return min(at, cut), nil
+	}
+	return cut, nil
+}

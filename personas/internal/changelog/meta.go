@@ -1,0 +1,115 @@
+package changelog
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/personas/internal/engine"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// Meta is how far a partition is. Its record is the last of each transaction that touched
+// the partition. The zero Meta is that of one of which nothing is known.
+type Meta struct {
+	Raw      int64 // offset behind what was processed of raw-events
+	Internal int64 // and of personas-internal
+	// Time is the clock of the partition, in Unix milliseconds.
+	Time int64
+	// Catalogue names the definitions that are in force, and Leaves are theirs.
+	Catalogue string
+	Leaves    []engine.LeafID `json:",omitempty"`
+	// Residue are leaves that definitions no longer need, of which records may still have
+	// state: until a sweep has rewritten them all, no definition gets one.
+	Residue []engine.LeafID `json:",omitempty"`
+	Fills   []Fill          `json:",omitempty"`
+	Sweep   *Sweep          `json:",omitempty"`
+}
+
+// Fill is a part of raw-events that leaves are still to be filled from: from Next up to
+// Cut, Cut excluded. From there on live calls count for them.
+type Fill struct {
+	Leaves    []engine.LeafID
+	Since     int64 // Unix milliseconds: calls taken in before do not matter; 0: all do
+	From      int64 // where it began; -1: not looked up yet
+	Next, Cut int64
+}
+
+// Sweep is a look at each user of the partition, in order: the next one is not before
+// From.
+type Sweep struct{ From []byte }
+
+// Clone returns a copy that can be changed alone.
+func (m *Meta) Clone() Meta {
+	c := *m
+	c.Fills = slices.Clone(m.Fills)
+	if m.Sweep != nil {
+		sweep := *m.Sweep
+		c.Sweep = &sweep
+	}
+	return c
+}
+
+// Clock is the partition's clock; zero: it has not ticked yet.
+func (m *Meta) Clock() time.Time {
+	if m.Time == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(m.Time).UTC()
+}
+
+// Ready reports whether a leaf has all that it is to have.
+func (m *Meta) Ready(leaf engine.LeafID) bool {
+	for i := range m.Fills {
+		if slices.Contains(m.Fills[i].Leaves, leaf) {
+			return false
+		}
+	}
+	return true
+}
+
+// metaKey is the key of the record of a Meta. No user has it: see [Reserved].
+const metaKey = "\x00meta"
+
+// Reserved reports whether an id is not one that a user can have.
+func Reserved(user string) bool { return user == metaKey }
+
+// Record returns the record of a Meta.
+func (m *Meta) Record(partition int32) *kgo.Record {
+	return &kgo.Record{Topic: schemas.TopicPersonasChangelog, Partition: partition, Key: []byte(metaKey), Value: encode(m)}
+}
+
+// User returns the record of a user's state.
+func User(partition int32, user string, state []byte) *kgo.Record {
+	return &kgo.Record{Topic: schemas.TopicPersonasChangelog, Partition: partition, Key: []byte(user), Value: state}
+}
+
+// Checkpoint is a Meta, and where the changelog goes on behind it.
+type Checkpoint struct {
+	Meta
+
+	Of   string // the id of the topic; empty: not known
+	Next int64
+}
+
+// Encode returns the checkpoint as a store keeps it.
+func (c *Checkpoint) Encode() []byte { return encode(c) }
+
+func encode(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // texts and numbers alone
+	}
+	return text
+}
+
+// Decode reads a [Meta] or a [Checkpoint].
+func Decode(text []byte, into any) error {
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("read how far a partition of %s is: %w", schemas.TopicPersonasChangelog, err)
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package message
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/personas/internal/engine"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// Kind is what a record says.
+type Kind string
+
+// The kinds there are.
+const (
+	Tick    Kind = "tick"    // what time it is
+	Link    Kind = "link"    // its user is another one from now on
+	Merge   Kind = "merge"   // the state of a user who is this one from now on
+	Forward Kind = "forward" // a call of a user who is this one from now on
+)
+
+// MaxHops is how often a record is passed on before it is given up. More means a circle,
+// or so many merges that nobody can want them.
+const MaxHops = 8
+
+// Message is one record. The key is the user whom it concerns; a tick has none.
+type Message struct {
+	Kind Kind
+	// End is, of a tick, where the partition of raw-events ended when it was written.
+	End int64
+	// Target is, of a link, the user that the key's is from now on. Alias says that an
+	// alias asked for it, which two users need to become one.
+	Target string
+	Alias  bool
+	// From is, of a merge, the user who is no more. The path are all whose state it has.
+	From string
+	Path []string
+	Hops int
+	// Leaves are, of a call from a backfill, those that it is for; nil: a live call, which
+	// goes to all.
+	Leaves []engine.LeafID
+	// Received is, of a call, when it was taken in, in Unix milliseconds.
+	Received int64
+	// Value is the state of a merge, or a call with its own headers.
+	Value   []byte             `json:"-"`
+	Headers []kgo.RecordHeader `json:"-"`
+}
+
+// The header that holds all but the value.
+const keyMessage = "personas"
+
+// Record returns the record of a message to the partition of its user.
+func (m *Message) Record(partition int32, user string) *kgo.Record {
+	about, err := json.Marshal(m)
+	if err != nil {
+		panic(err) // texts and numbers alone
+	}
+	rec := &kgo.Record{Topic: schemas.TopicPersonasInternal, Partition: partition, Value: m.Value}
+	if user != "" {
+		rec.Key = []byte(user)
+	}
+	rec.Headers = append(append(rec.Headers, kgo.RecordHeader{Key: keyMessage, Value: about}), m.Headers...)
+	return rec
+}
+
+// ErrUnknown is the error of a record that is no message.
+var ErrUnknown = errors.New("not a message of personas")
+
+// Read reads a record.
+func Read(rec *kgo.Record) (*Message, error) {
+	for i, h := range rec.Headers {
+		if h.Key != keyMessage {
+			continue
+		}
+		m := new(Message)
+		if err := json.Unmarshal(h.Value, m); err != nil {
+			return nil, fmt.Errorf("%s[%d]@%s: %w: %w", rec.Topic, rec.Partition, strconv.FormatInt(rec.Offset, 10), ErrUnknown, err)
+		}
+		m.Value = rec.Value
+		m.Headers = append(m.Headers, rec.Headers[:i]...)
+		m.Headers = append(m.Headers, rec.Headers[i+1:]...)
+		return m, nil
+	}
+	return nil, fmt.Errorf("%s[%d]@%d: %w", rec.Topic, rec.Partition, rec.Offset, ErrUnknown)
+}

@@ -1,0 +1,454 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// format is the version of pebble's files. It goes up by a release that says so, since no earlier one can read them then.
+const format = pebble.FormatTableFormatV6
+
+// MinMemory is the least memory that a store on disk works with, in bytes.
+const MinMemory = 16 << 20
+
+// Options are what a store on disk is made of.
+type Options struct {
+	// Dir is its directory, which is created. It belongs to the store alone.
+	Dir string
+	// Memory is how many bytes its buffers and its cache take together: at least MinMemory.
+	Memory int64
+	// Log is told of what goes wrong, and at debug level what pebble says.
+	Log *slog.Logger
+
+	fs     vfs.FS // of tests; nil: the disk
+	misuse func(pebble.PossibleAPIMisuseInfo)
+}
+
+// disk is a store in pebble, without a WAL: what a crash takes is read again from the changelog. Pebble writes its
+// buffers in the order of the batches, so what a crash leaves is the state after one of them, with its checkpoint.
+type disk struct {
+	db     *pebble.DB
+	guard  *guard
+	health *health
+	*usage
+	room
+
+	mu  sync.Mutex       // orders what reads before it writes: batches with timers, and low
+	low map[int32][]byte // no timer of a partition is before this key
+}
+
+// Open opens the store in a directory, or makes one. One that another process uses is refused. An error of a damaged one
+// says so; it may be deleted, since all it holds is in the changelog.
+func Open(o Options) (Store, error) {
+	if o.Memory < MinMemory {
+		return nil, fmt.Errorf("open the store of user records: its memory is %d bytes; expected at least %d", o.Memory, MinMemory)
+	}
+	h := newHealth(o.Dir, o.Log)
+	g := &guard{FS: o.fs, health: h}
+	if o.fs == nil {
+		g.FS, g.private = vfs.Default, ownersFile
+		if err := ownersDir(o.Dir); err != nil {
+			return nil, unopened(o.Dir, err)
+		}
+	}
+	if o.misuse == nil {
+		o.misuse = func(info pebble.PossibleAPIMisuseInfo) {
+			o.Log.Error("the index of timers of the store of user records is written wrongly; please report this", "said", info.String())
+		}
+	}
+	db, err := pebble.Open(o.Dir, settings(o, g, h))
+	if err != nil {
+		return nil, unopened(o.Dir, err)
+	}
+	h.opened.Store(true)
+	d := &disk{db: db, guard: g, health: h, usage: newUsage(), low: make(map[int32][]byte)}
+	d.room = room{db: db, health: h, closed: d.closing, memtable: o.Memory / 8}
+	return d, nil
+}
+
+// unopened is the error of a directory that holds no store that can be used.
+func unopened(dir string, err error) error {
+	switch {
+	case pebble.IsCorruptionError(err):
+		return fmt.Errorf("open the store of user records in %s: %w; it is damaged. Delete the directory: all it holds is read again from the changelog", dir, err)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("open the store of user records in %s: %w; expected a directory that this process may write to", dir, err)
+	default:
+		return fmt.Errorf("open the store of user records in %s: %w; expected a directory of its own that no other process uses", dir, err)
+	}
+}
+
+// settings are pebble's. Writing never waits in pebble, where nothing could end it on a full disk: see room.
+func settings(o Options, g *guard, h *health) *pebble.Options {
+	p := &pebble.Options{
+		FS:                          g,
+		Logger:                      h,
+		EventListener:               h.listener(o.misuse),
+		DisableWAL:                  true,
+		FormatMajorVersion:          format,
+		CacheSize:                   o.Memory, // buffers are taken off it
+		MemTableSize:                uint64(o.Memory / 8),
+		MemTableStopWritesThreshold: 1 << 20,
+		L0StopWritesThreshold:       1 << 20,
+		L0CompactionThreshold:       2,
+		LBaseMaxBytes:               max(64<<20, o.Memory/2),
+		CompactionConcurrencyRange:  func() (lower, upper int) { return 1, max(1, runtime.GOMAXPROCS(0)/2) },
+	}
+	for i := range p.Levels {
+		p.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+	}
+	// Records are short and dense: compressing them halves the speed and saves two fifths of the disk.
+	p.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionNone })
+	return p
+}
+
+// Get implements [Store].
+func (d *disk) Get(partition int32, user []byte) (record []byte, ok bool, err error) {
+	return d.value(recordKey(partition, user))
+}
+
+// Checkpoint implements [Store].
+func (d *disk) Checkpoint(partition int32) (checkpoint []byte, ok bool, err error) {
+	return d.value(appendPrefix(nil, checkpoints, partition))
+}
+
+// value returns a copy of what is under a key.
+func (d *disk) value(key []byte) (value []byte, ok bool, err error) {
+	if err = d.enter(); err != nil {
+		return nil, false, err
+	}
+	defer d.leave()
+	stored, closer, err := d.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, d.read(err)
+	}
+	value = append([]byte{}, stored...)
+	return value, true, d.read(closer.Close())
+}
+
+// Apply implements [Store].
+func (d *disk) Apply(b *Batch) error {
+	if err := b.check(); err != nil {
+		return err
+	}
+	if err := d.enter(); err != nil {
+		return err
+	}
+	defer d.leave()
+	if err := d.await(b.size); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out := d.db.NewBatchWithSize(b.size + 32*(b.Len()+len(b.checkpoints)))
+	defer func() { _ = out.Close() }() // it has no error but of being closed twice
+	if err := d.fill(out, b); err != nil {
+		return err
+	}
+	if err := out.Commit(pebble.NoSync); err != nil {
+		return d.written(err)
+	}
+	return nil
+}
+
+// fill writes a batch as pebble's. It may lower low before the batch is written, which does no harm.
+func (d *disk) fill(out *pebble.Batch, b *Batch) error {
+	var key []byte
+	for _, w := range b.writes {
+		key = append(appendPrefix(key[:0], records, w.partition), w.user...)
+		var err error
+		if w.record == nil {
+			err = out.Delete(key, nil)
+		} else {
+			err = out.Set(key, w.record, nil)
+		}
+		if err != nil {
+			return d.written(err)
+		}
+	}
+	for partition, checkpoint := range b.checkpoints {
+		if err := out.Set(appendPrefix(key[:0], checkpoints, partition), checkpoint, nil); err != nil {
+			return d.written(err)
+		}
+	}
+	return d.fillTimers(out, b)
+}
+
+// fillTimers writes what changes in the index. A SingleDelete, which leaves nothing behind in the files, is right only for
+// a key that was set once: so one that is there is not set again, and one that is not is not deleted.
+func (d *disk) fillTimers(out *pebble.Batch, b *Batch) error {
+	for _, w := range lastOfEach(b.timers) {
+		there, err := d.has(w.key)
+		if err != nil {
+			return err
+		}
+		switch {
+		case w.set == there:
+			continue
+		case w.set:
+			err = out.Set(w.key, nil, nil)
+			d.lower(w.partition, w.key)
+		default:
+			err = out.SingleDelete(w.key, nil)
+		}
+		if err != nil {
+			return d.written(err)
+		}
+	}
+	return nil
+}
+
+// keyedWrite is what becomes of a key.
+type keyedWrite struct {
+	partition int32
+	key       []byte
+	set       bool
+}
+
+// lastOfEach returns the last write of each timer, by key.
+func lastOfEach(writes []timerWrite) []keyedWrite {
+	keyed := make([]keyedWrite, len(writes))
+	for i, w := range writes {
+		keyed[i] = keyedWrite{w.partition, timerKey(w.partition, w.timer), w.set}
+	}
+	slices.SortStableFunc(keyed, func(a, b keyedWrite) int { return bytes.Compare(a.key, b.key) })
+	last := keyed[:0]
+	for i, w := range keyed {
+		if i+1 == len(keyed) || !bytes.Equal(w.key, keyed[i+1].key) {
+			last = append(last, w)
+		}
+	}
+	return last
+}
+
+func (d *disk) has(key []byte) (bool, error) {
+	_, closer, err := d.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, d.read(err)
+	}
+	return true, d.read(closer.Close())
+}
+
+// lower has reading begin at a key, if it would begin behind it.
+func (d *disk) lower(partition int32, key []byte) {
+	if low, ok := d.low[partition]; ok && bytes.Compare(key, low) < 0 {
+		d.low[partition] = bytes.Clone(key)
+	}
+}
+
+// Due implements [Store].
+func (d *disk) Due(partition int32, after Timer, until time.Time, limit int) ([]Timer, error) {
+	if err := d.enter(); err != nil {
+		return nil, err
+	}
+	defer d.leave()
+	if limit <= 0 {
+		return nil, nil
+	}
+	d.mu.Lock() // a batch that lowers low is seen whole or not at all
+	defer d.mu.Unlock()
+	prefix := appendPrefix(nil, timers, partition)
+	low, ok := d.low[partition]
+	if !ok {
+		low = prefix
+	}
+	end := behind(appendInstant(bytes.Clone(prefix), until))
+	from := low
+	if !after.zero() {
+		from = append(timerKey(partition, after), 0)
+	}
+	if bytes.Compare(from, end) >= 0 {
+		return nil, nil
+	}
+	var due []Timer
+	err := d.each(from, end, func(key, _ []byte) bool {
+		due = append(due, readTimer(bytes.Clone(key[prefixLen:])))
+		return len(due) < limit
+	})
+	if err != nil {
+		return nil, err
+	}
+	if after.zero() { // what was deleted before the first is not passed again
+		d.low[partition] = end
+		if len(due) > 0 {
+			d.low[partition] = timerKey(partition, due[0])
+		}
+	}
+	return due, nil
+}
+
+// Scan implements [Store].
+func (d *disk) Scan(partition int32, from []byte, visit func(user, record []byte) bool) error {
+	if err := d.enter(); err != nil {
+		return err
+	}
+	defer d.leave()
+	end := behind(appendPrefix(nil, records, partition))
+	var closed error
+	err := d.each(recordKey(partition, from), end, func(key, record []byte) bool {
+		if closed = d.open(); closed != nil {
+			return false
+		}
+		return visit(key[prefixLen:], record)
+	})
+	return errors.Join(closed, err)
+}
+
+// Partitions implements [Store].
+func (d *disk) Partitions() ([]int32, error) {
+	if err := d.enter(); err != nil {
+		return nil, err
+	}
+	defer d.leave()
+	var all []int32
+	err := d.each([]byte{byte(checkpoints)}, behind([]byte{byte(checkpoints)}), func(key, _ []byte) bool {
+		all = append(all, int32(binary.BigEndian.Uint32(key[1:])))
+		return true
+	})
+	return all, err
+}
+
+// each calls visit for the keys from one up to another, until it returns false.
+func (d *disk) each(from, end []byte, visit func(key, value []byte) bool) error {
+	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: end})
+	if err != nil {
+		return d.read(err)
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return errors.Join(d.read(err), it.Close())
+		}
+		if !visit(it.Key(), value) {
+			break
+		}
+	}
+	return d.read(it.Close()) // the error of reading, too
+}
+
+// Wipe implements [Store].
+func (d *disk) Wipe(partition int32) error {
+	if err := d.enter(); err != nil {
+		return err
+	}
+	defer d.leave()
+	d.mu.Lock() // not between the looks and the writes of a batch
+	defer d.mu.Unlock()
+	out := d.db.NewBatch()
+	defer func() { _ = out.Close() }() // it has no error but of being closed twice
+	for _, k := range []kind{checkpoints, records, timers} {
+		prefix := appendPrefix(nil, k, partition)
+		if err := out.DeleteRange(prefix, behind(prefix), nil); err != nil {
+			return d.written(err)
+		}
+	}
+	if err := out.Commit(pebble.NoSync); err != nil {
+		return d.written(err)
+	}
+	return nil
+}
+
+// Stats implements [Store].
+func (d *disk) Stats() Stats {
+	if d.enter() != nil {
+		return Stats{}
+	}
+	defer d.leave()
+	m := d.db.Metrics()
+	return Stats{
+		DiskBytes:      int64(m.DiskSpaceUsage()),
+		MemoryBytes:    m.BlockCache.Size + int64(m.MemTable.Size),
+		CacheHits:      m.BlockCache.Hits,
+		CacheMisses:    m.BlockCache.Misses,
+		CompactionDebt: int64(m.Compact.EstimatedDebt),
+		Stalls:         d.stalls.Load(),
+	}
+}
+
+// Close implements [Store]. One that has failed is left as a crash would leave it, and what it holds in memory stays there:
+// pebble can't be closed while its goroutines stand still. Its directory is given back.
+func (d *disk) Close() error {
+	if err := d.end(); err != nil {
+		return err
+	}
+	if err := d.flush(); err != nil {
+		return errors.Join(err, d.guard.lock.Close())
+	}
+	return d.written(d.db.Close())
+}
+
+// flush writes what is in memory, or returns why it could not.
+func (d *disk) flush() error {
+	if err := d.health.failure(); err != nil {
+		return err
+	}
+	done, err := d.db.AsyncFlush()
+	if err != nil {
+		return d.written(err)
+	}
+	for {
+		news := d.health.news()
+		if err := d.health.failure(); err != nil {
+			return err
+		}
+		select {
+		case <-done:
+			return nil
+		case <-news:
+		}
+	}
+}
+
+// read says what could not be read, if anything.
+func (d *disk) read(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("read user records in %s: %w", d.health.dir, err)
+}
+
+// written says what could not be written, if anything.
+func (d *disk) written(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("write user records in %s: %w", d.health.dir, err)
+}
+
+// enter begins to use the store. It is an error if that was closed or has failed.
+func (d *disk) enter() error {
+	if err := d.health.failure(); err != nil {
+		return err
+	}
+	return d.usage.enter()
+}
+
+// ownersDir makes a directory that its owner alone can enter.
+func ownersDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return os.Chmod(dir, 0o700) //nolint:gosec // a directory is entered by its x bit
+}
+
+// ownersFile makes a file one that its owner alone can read. Pebble leaves that to the umask.
+func ownersFile(name string) error { return os.Chmod(name, 0o600) }

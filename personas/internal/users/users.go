@@ -1,0 +1,184 @@
+package users
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/anabranch/anabranch/personas/internal/engine"
+	"github.com/anabranch/anabranch/personas/internal/store"
+)
+
+// Users are those of one partition. They belong to one goroutine.
+type Users struct {
+	num       int32
+	store     store.Store
+	catalogue *engine.Catalogue
+	most      int // profiles that are kept decoded between transactions
+
+	kept  map[string]*User // as the store has them
+	open  map[string]*User // of the transaction
+	fired []store.Timer    // that are gone when it commits
+}
+
+// User is one of them.
+type User struct {
+	ID      string
+	Profile *engine.Profile
+
+	// armed is an instant at or before which the store has a timer; zero: none is known.
+	armed time.Time
+	// rewrite says that the state is to be written though nothing changed.
+	rewrite bool
+	state   []byte // as it was written
+}
+
+// New returns the users of a partition, of whom so many are kept decoded.
+func New(num int32, s store.Store, most int) *Users {
+	return &Users{num: num, store: s, most: most, kept: make(map[string]*User), open: make(map[string]*User)}
+}
+
+// Use has profiles be read by a catalogue, between two transactions.
+func (u *Users) Use(c *engine.Catalogue) {
+	if u.catalogue != c {
+		u.catalogue = c
+		clear(u.kept) // what they hold is by the other one
+	}
+}
+
+// Get returns a user, of whom there need not be a record yet.
+func (u *Users) Get(id string) (*User, error) {
+	if one := u.open[id]; one != nil {
+		return one, nil
+	}
+	one := u.kept[id]
+	if one == nil {
+		record, ok, err := u.store.Get(u.num, []byte(id))
+		if err != nil {
+			return nil, err
+		}
+		if one, err = u.decode(id, record, ok); err != nil {
+			return nil, err
+		}
+	}
+	delete(u.kept, id)
+	u.open[id] = one
+	return one, nil
+}
+
+func (u *Users) decode(id string, record []byte, ok bool) (*User, error) {
+	if !ok {
+		return &User{ID: id, Profile: u.catalogue.NewProfile()}, nil
+	}
+	p, err := u.catalogue.Decode(record)
+	if err != nil {
+		return nil, fmt.Errorf("user record of partition %d: %w", u.num, err)
+	}
+	return &User{ID: id, Profile: p, armed: p.Due()}, nil
+}
+
+// Look returns up to n users of the store, in order, the first not before from, and where
+// the next ones begin; nil: there are none. They are as the transaction has them. One
+// whose record differs from what would be written now is written again.
+func (u *Users) Look(from []byte, n int) (some []*User, next []byte, err error) {
+	type row struct {
+		id    string
+		state []byte
+	}
+	var rows []row
+	err = u.store.Scan(u.num, from, func(user, record []byte) bool {
+		if len(rows) == n {
+			next = slices.Clone(user)
+			return false
+		}
+		rows = append(rows, row{string(user), slices.Clone(record)})
+		return true
+	})
+	for _, r := range rows {
+		if err != nil {
+			break
+		}
+		var one *User
+		if one, err = u.Get(r.id); err == nil {
+			one.rewrite = one.rewrite || !one.Profile.Dirty() && !bytes.Equal(r.state, one.Profile.Append(nil))
+			some = append(some, one)
+		}
+	}
+	return some, next, err
+}
+
+// Due returns up to n users who may be due up to an instant, whose timers fire with the
+// transaction, and whether there may be more.
+func (u *Users) Due(until time.Time, n int) (some []*User, more bool, err error) {
+	var after store.Timer
+	if len(u.fired) > 0 {
+		after = u.fired[len(u.fired)-1]
+	}
+	timers, err := u.store.Due(u.num, after, until, n)
+	for _, t := range timers {
+		if err != nil {
+			break
+		}
+		var one *User
+		if one, err = u.Get(string(t.User)); err == nil {
+			one.armed = time.Time{}
+			u.fired = append(u.fired, t)
+			some = append(some, one)
+		}
+	}
+	return some, len(timers) == n, err
+}
+
+// Changed calls write with each user whom the transaction changed, in order, and with
+// their state.
+func (u *Users) Changed(write func(id string, state []byte)) {
+	for _, id := range slices.Sorted(maps.Keys(u.open)) {
+		one := u.open[id]
+		if one.state = nil; one.Profile.Dirty() || one.rewrite {
+			one.state = one.Profile.Append(nil)
+			write(id, one.state)
+		}
+	}
+}
+
+// Commit puts into a batch what Changed has written, and what became of the timers: the
+// transaction has committed.
+func (u *Users) Commit(batch *store.Batch) {
+	for _, t := range u.fired {
+		batch.DeleteTimer(u.num, t.User, t.Due)
+	}
+	for id, one := range u.open {
+		if one.state != nil {
+			batch.Put(u.num, []byte(id), one.state)
+			one.Profile.Clean()
+			one.rewrite, one.state = false, nil
+		}
+		if due := one.Profile.Due(); !due.IsZero() && (one.armed.IsZero() || due.Before(one.armed)) {
+			batch.SetTimer(u.num, []byte(id), due)
+			one.armed = due
+		}
+		u.keep(one)
+	}
+	u.end()
+}
+
+// keep has a user kept decoded, for whom another one may have to go.
+func (u *Users) keep(one *User) {
+	for id := range u.kept {
+		if len(u.kept) < u.most {
+			break
+		}
+		delete(u.kept, id)
+	}
+	u.kept[one.ID] = one
+}
+
+// Abandon drops what the transaction changed.
+func (u *Users) Abandon() { u.end() }
+
+func (u *Users) end() {
+	clear(u.open)
+	u.fired = u.fired[:0]
+}

@@ -1,0 +1,141 @@
+package personas
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/txn/runner"
+	"github.com/anabranch/anabranch/personas/internal/changelog"
+	"github.com/anabranch/anabranch/personas/internal/emit"
+	"github.com/anabranch/anabranch/personas/internal/engine"
+	"github.com/anabranch/anabranch/personas/internal/message"
+	"github.com/anabranch/anabranch/personas/internal/users"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// live takes a record of raw-events.
+func (p *processor) live(ctx context.Context, t *runner.Transaction, w *work, rec *kgo.Record) (results int, err error) {
+	w.advance(rec.Timestamp.UnixMilli())
+	h, err := kafka.HeadersOf(rec)
+	if err != nil {
+		p.metrics.now.events[invalid]++ // the router buries it
+		return 0, nil
+	}
+	switch h.Origin {
+	case schemas.OriginPersonas:
+		p.metrics.now.events[own]++
+		return 0, nil
+	case schemas.OriginDeletion:
+		p.metrics.now.events[deleted]++
+		return 0, p.delete(w, &h, rec)
+	case schemas.OriginAPI, schemas.OriginReplay:
+	}
+	user, ok := p.parse(&h, rec, rec.Timestamp)
+	if !ok {
+		return 0, nil
+	}
+	return p.take(ctx, t, w, user)
+}
+
+// parse reads the call of a record, and returns whose it is.
+func (p *processor) parse(h *schemas.Headers, rec *kgo.Record, received time.Time) (user string, ok bool) {
+	p.call.Offset = rec.Offset
+	if err := engine.ParseCall(&p.call, rec.Value, h, received); err != nil {
+		p.metrics.now.events[invalid]++
+		return "", false
+	}
+	if user = ownerOf(&p.call); user == "" || changelog.Reserved(user) {
+		p.metrics.now.events[nobody]++
+		return "", false
+	}
+	return strings.Clone(user), true
+}
+
+// ownerOf is whose a call is: what its record is keyed by.
+func ownerOf(c *engine.Call) string {
+	if c.UserID != "" {
+		return c.UserID
+	}
+	return c.AnonymousID
+}
+
+// take folds the call in hand into the state of its user.
+func (p *processor) take(ctx context.Context, t *runner.Transaction, w *work, id string) (results int, err error) {
+	user, err := w.users.Get(id)
+	if err != nil {
+		return 0, err
+	}
+	if p.call.Offset < user.Profile.Deletion.Offset && user.Profile.Deletion.Request != "" {
+		return 0, nil // from before
+	}
+	p.metrics.now.events[folded]++
+	changes := w.c.Take(user.Profile, &p.call, w.meta.Clock(), w.meta.Ready)
+	return p.tell(ctx, t, w, user, changes), nil
+}
+
+func (p *processor) suppressed(id string) bool {
+	return p.set.Suppressed != nil && p.set.Suppressed(id)
+}
+
+// tell writes the calls of changes. Of a user who is suppressed nothing is told, and what
+// changes meanwhile is not told later.
+func (p *processor) tell(ctx context.Context, t *runner.Transaction, w *work, user *users.User, changes []engine.Change) (results int) {
+	if len(changes) > 0 && p.suppressed(user.ID) {
+		p.metrics.now.withheld += len(changes)
+		return 0
+	}
+	for i := range changes {
+		c := &changes[i]
+		of := emit.User{ID: user.ID, Anonymous: !user.Profile.Identified()}
+		for _, rec := range emit.Records(of, c, w.c.send[computation{c.Class, c.Key}]) {
+			t.Write(ctx, w.from, rec)
+			results++
+		}
+		p.metrics.tell(c)
+	}
+	return results
+}
+
+// delete forgets a user. Of the notifications of one request the first does it.
+func (p *processor) delete(w *work, h *schemas.Headers, rec *kgo.Record) error {
+	id := string(rec.Key)
+	if changelog.Reserved(id) {
+		return nil
+	}
+	user, err := w.users.Get(id)
+	if err != nil {
+		return err
+	}
+	if request := requestOf(h.MessageID); user.Profile.Deletion.Request != request {
+		user.Profile.Forget(engine.Deletion{Offset: rec.Offset, Request: request})
+	}
+	return nil
+}
+
+// requestOf is the id of the deletion request in the messageId of a notification, which is
+// followed by what tells those of several sources apart.
+func requestOf(messageID string) string {
+	if at := strings.LastIndexByte(messageID, '-'); at > 0 {
+		return messageID[:at]
+	}
+	return messageID
+}
+
+// message takes a record of personas-internal.
+func (p *processor) message(_ context.Context, _ *runner.Transaction, w *work, rec *kgo.Record) (results int, err error) {
+	m, err := message.Read(rec)
+	if err != nil {
+		p.metrics.now.events[invalid]++
+		p.set.Logger.Warn("record of personas-internal can't be read and is left out", "error", err)
+		return 0, nil
+	}
+	if m.Kind == message.Tick {
+		p.metrics.now.ticks++
+		w.ticks = append(w.ticks[:len(w.ticks):len(w.ticks)], tick{m.End, rec.Timestamp.UnixMilli()})
+	}
+	return 0, nil
+}

@@ -1,0 +1,70 @@
+package personas
+
+import (
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/personas/internal/changelog"
+	"github.com/anabranch/anabranch/personas/internal/users"
+)
+
+// partition is one that is this process's own. It is replaced as a whole when it is
+// assigned again. What it holds is as the last transaction left that committed.
+type partition struct {
+	num   int32
+	users *users.Users
+
+	changelog.Checkpoint
+
+	// ticks have not been followed yet: the clock waits for the calls before them.
+	ticks []tick
+}
+
+// tick says what time it was when raw-events ended at an offset.
+type tick struct {
+	end  int64
+	time int64 // Unix milliseconds
+}
+
+// work is what the transaction in the making does to a partition.
+type work struct {
+	*partition
+
+	c     *catalogue
+	meta  changelog.Meta
+	ticks []tick
+	// from is a record that what is written was made from.
+	from *kgo.Record
+	// written is the record of meta, whose offset is known when it is acknowledged.
+	written *kgo.Record
+	left    bool // there is more to do at once
+}
+
+func (p *partition) begin(c *catalogue) *work {
+	p.users.Use(c.Catalogue)
+	w := &work{partition: p, c: c, meta: p.Meta.Clone(), ticks: p.ticks}
+	adopt(&w.meta, c, w.meta.Clock())
+	return w
+}
+
+// advance moves the clock to a time, which does not go back.
+func (w *work) advance(ms int64) { w.meta.Time = max(w.meta.Time, ms) }
+
+// follow moves the clock to the last tick behind which no call is unprocessed.
+func (w *work) follow() {
+	kept := w.ticks[:0:0]
+	for _, t := range w.ticks {
+		if t.end > w.meta.Raw {
+			kept = append(kept, t)
+			continue
+		}
+		w.advance(t.time)
+	}
+	// Of many that wait the latest say all; the oldest are those that are followed first.
+	if n := len(kept); n > mostTicks {
+		kept = append(kept[:mostTicks/2:mostTicks/2], kept[n-mostTicks/2:]...)
+	}
+	w.ticks = kept
+}
+
+// mostTicks is how many ticks may wait for the calls before them.
+const mostTicks = 64

@@ -1,0 +1,112 @@
+package personas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka/groups"
+	"github.com/anabranch/anabranch/internal/kafka/txn/runner"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+const name = "personas"
+
+// Personas is the stage. It is made by New and runs once.
+type Personas struct {
+	*runner.Runner
+
+	set       Settings
+	processor *processor
+	clock     *clock
+}
+
+// New returns a stage that has not yet spoken to a broker. It opens the store.
+func New(cfg Config, set Settings) (*Personas, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	s, err := cfg.open(set.Logger)
+	if err != nil {
+		return nil, err
+	}
+	p := newProcessor(cfg, set, s, newMetrics(set.Registerer, s))
+	c := newClock(set, p.owned)
+	p.again = c.again
+	return &Personas{set: set, processor: p, clock: c, Runner: runner.New(p, runner.Settings{
+		Name: name,
+		Input: runner.Input{
+			Log: set.Logger, Kafka: set.Kafka, Topics: set.Topics,
+			Sources: []string{schemas.TopicRawEvents, schemas.TopicPersonasInternal}, Group: Group, Copy: Bookmark,
+		},
+		Session: runner.Session{
+			TransactionalID: set.TransactionalID, TransactionTimeout: cfg.TransactionTimeout,
+			InstanceID: set.InstanceID, Returns: set.Returns,
+			// Partitions of one number sit together.
+			Balancer: kgo.RangeBalancer(),
+			Options:  []kgo.Opt{kgo.RecordPartitioner(partitioner())},
+		},
+		Registerer: set.Registerer,
+		Backlog:    gauges(),
+		Losses:     groups.NewLosses(name, set.Registerer, set.Logger, schemas.TopicRawEvents, schemas.TopicPersonasInternal),
+		MaxRecords: cfg.MaxRecords,
+	})}, nil
+}
+
+// Name implements the stage's contract.
+func (p *Personas) Name() string { return name }
+
+// Run implements the stage's contract: it works until ctx ends.
+func (p *Personas) Run(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, p.processor.store.Close()) }()
+	defer p.processor.history.Close()
+	if err := p.copartitioned(ctx); err != nil {
+		return err
+	}
+	var ticking sync.WaitGroup
+	defer ticking.Wait()
+	own, stop := context.WithCancel(ctx)
+	defer stop()
+	ticking.Go(func() {
+		if err := p.clock.run(own, p.set.Kafka); err != nil {
+			p.set.Logger.Error("clocks of partitions stand still", "error", err)
+		}
+	})
+	return p.Runner.Run(ctx)
+}
+
+// copartitioned reports topics that can't be worked with.
+func (p *Personas) copartitioned(ctx context.Context) error {
+	want, err := p.set.Topics.Partitions(ctx, schemas.TopicRawEvents)
+	if err != nil {
+		return err
+	}
+	for _, topic := range []string{schemas.TopicPersonasInternal, schemas.TopicPersonasChangelog} {
+		n, err := p.set.Topics.Partitions(ctx, topic)
+		if err != nil {
+			return err
+		}
+		if n != want {
+			return fmt.Errorf("%s has %d partitions, and %s has %d: expected as many, since what concerns a user is on one partition of each; "+
+				"delete %s and %s while no personas runs, and create them with TOPIC_PARTITIONS=%d", topic, n, schemas.TopicRawEvents, want,
+				schemas.TopicPersonasInternal, schemas.TopicPersonasChangelog, want)
+		}
+	}
+	return nil
+}
+
+// partitioner writes the stage's own topics where a record says, and all others by the
+// key, as every producer does.
+func partitioner() kgo.Partitioner {
+	byKey, manual := kgo.StickyKeyPartitioner(nil), kgo.ManualPartitioner()
+	return kgo.BasicConsistentPartitioner(func(topic string) func(*kgo.Record, int) int {
+		switch topic {
+		case schemas.TopicPersonasInternal, schemas.TopicPersonasChangelog:
+			return manual.ForTopic(topic).Partition
+		}
+		return byKey.ForTopic(topic).Partition
+	})
+}

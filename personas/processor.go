@@ -1,0 +1,353 @@
+package personas
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/txn/runner"
+	"github.com/anabranch/anabranch/personas/internal/backfill"
+	"github.com/anabranch/anabranch/personas/internal/changelog"
+	"github.com/anabranch/anabranch/personas/internal/engine"
+	"github.com/anabranch/anabranch/personas/internal/store"
+	"github.com/anabranch/anabranch/personas/internal/users"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// processor is what the runner runs. It is the loop's, but for the partitions and what
+// restores them.
+type processor struct {
+	cfg      Config
+	set      Settings
+	store    store.Store
+	metrics  *metrics
+	restorer *changelog.Restorer
+	history  *backfill.Reader
+	// again has a partition's clock tick at once, since there is more to do than a
+	// transaction may.
+	again func(num int32)
+	place func(user string) int32 // the partition of a user
+
+	mu    sync.Mutex
+	parts map[int32]*partition
+
+	c     *catalogue
+	lent  map[string]*catalogue // without what can't be in force yet, by what it lacks
+	open  map[int32]*work       // of the transaction in the making
+	batch store.Batch
+	call  engine.Call
+	err   error // of the store: the session ends with it
+}
+
+func newProcessor(cfg Config, set Settings, s store.Store, m *metrics) *processor {
+	p := &processor{
+		cfg: cfg, set: set, store: s, metrics: m,
+		parts: make(map[int32]*partition), open: make(map[int32]*work), lent: make(map[string]*catalogue),
+	}
+	p.restorer = &changelog.Restorer{
+		Log: set.Logger, Kafka: set.Kafka, Topics: set.Topics, Store: s, Due: dueOf(),
+		Progress: func(read int, left int64) {
+			m.restored.Add(float64(read))
+			m.left.Set(float64(left))
+		},
+	}
+	p.history = backfill.New(set.Topics, func(err error) {
+		set.Logger.Warn("raw-events can't be read for new definitions, retrying", "error", err)
+	})
+	return p
+}
+
+// Restore implements [runner.Stateful].
+func (p *processor) Restore(ctx context.Context, at map[kafka.Partition]runner.Place) error {
+	var nums []int32
+	for of := range at {
+		if !slices.Contains(nums, of.Num) {
+			nums = append(nums, of.Num)
+		}
+	}
+	slices.Sort(nums)
+	// Nothing of an earlier time is to reach the store from here on. Not every revocation
+	// is told before a partition comes back.
+	p.lose(nums)
+	all, err := p.restorer.Restore(ctx, nums)
+	if err != nil {
+		return err
+	}
+	var extents map[string]map[int32]kafka.Extent
+	for of, place := range at {
+		c := all[of.Num]
+		for _, topic := range []string{schemas.TopicRawEvents, schemas.TopicPersonasInternal} {
+			if _, both := at[kafka.Partition{Topic: topic, Num: of.Num}]; !both {
+				return fmt.Errorf("%s[%d] has no leader: partition %d is not processed without it", topic, of.Num, of.Num)
+			}
+		}
+		if place.Next, err = begin(of, place, c); err != nil {
+			return err
+		}
+		if of.Topic == schemas.TopicRawEvents && c.Meta.Catalogue == "" && !place.Committed {
+			if extents == nil {
+				if extents, err = p.set.Topics.Extents(ctx, schemas.TopicRawEvents); err != nil {
+					return err
+				}
+			}
+			// What there is already is history: see package comment.
+			place.Next = max(place.Next, extents[of.Topic][of.Num].End)
+			c.Raw = place.Next
+		}
+		at[of] = place
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for num, c := range all {
+		p.parts[num] = &partition{num: num, users: users.New(num, p.store, p.cfg.Profiles), Checkpoint: *c}
+	}
+	return nil
+}
+
+// begin is where processing of a partition goes on by the state that was restored. Where
+// the group has an offset the two have to agree.
+func begin(of kafka.Partition, place runner.Place, c *changelog.Checkpoint) (next int64, err error) {
+	next = c.Raw
+	if of.Topic == schemas.TopicPersonasInternal {
+		next = c.Internal
+	}
+	known := c.Meta.Catalogue != "" || c.Meta.Time != 0 || next != 0
+	switch {
+	case !place.Committed && known:
+		return max(next, place.Found), nil
+	case !place.Committed:
+		return place.Next, nil
+	case next != place.Found:
+		return 0, fmt.Errorf("state of users on partition %d is of offset %d of %s, and the group has processed up to %d: expected them to be equal", of.Num, next, of.Topic, place.Found)
+	}
+	return place.Next, nil
+}
+
+// dueOf reads from records when their users are due, whatever the definitions.
+func dueOf() func(state []byte) (time.Time, error) {
+	c, err := engine.Compile(engine.Definitions{})
+	if err != nil {
+		panic(err) // of no definitions
+	}
+	return func(state []byte) (time.Time, error) {
+		profile, err := c.Decode(state)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("user record of the changelog: %w", err)
+		}
+		return profile.Due(), nil
+	}
+}
+
+// Lost implements [runner.Stateful].
+func (p *processor) Lost(partitions []kafka.Partition) {
+	nums := make([]int32, len(partitions))
+	for i, of := range partitions {
+		nums[i] = of.Num
+	}
+	p.lose(nums)
+}
+
+func (p *processor) lose(nums []int32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, num := range nums {
+		delete(p.parts, num)
+	}
+}
+
+// owned are the partitions of this process.
+func (p *processor) owned() []int32 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Sorted(maps.Keys(p.parts))
+}
+
+// Prepare implements [runner.Stage].
+func (p *processor) Prepare(context.Context, kgo.Fetches, time.Duration) (fanOut int, err error) {
+	if err = p.err; err != nil {
+		p.err = nil
+		return 0, err
+	}
+	if d := p.set.Definitions(); p.c == nil || p.c.of != d {
+		c, err := compile(d)
+		if err != nil {
+			return 0, err
+		}
+		p.c = c
+		clear(p.lent)
+	}
+	return 2, nil // the state of its user, and one change as a rule
+}
+
+// work returns what the transaction does to a partition; nil: it was lost, and the
+// transaction is dropped.
+func (p *processor) work(t *runner.Transaction, num int32) *work {
+	if w := p.open[num]; w != nil {
+		return w
+	}
+	p.mu.Lock()
+	part := p.parts[num]
+	p.mu.Unlock()
+	if part == nil {
+		t.Drop()
+		return nil
+	}
+	c, err := p.inForce(&part.Meta)
+	if err != nil {
+		p.fail(t, err)
+		return nil
+	}
+	w := part.begin(c)
+	p.open[num] = w
+	return w
+}
+
+// inForce returns what may be in force in a partition: all but what needs leaves of which
+// records may still have state of an earlier time.
+func (p *processor) inForce(m *changelog.Meta) (*catalogue, error) {
+	var stale []engine.LeafID
+	for _, id := range m.Residue {
+		if slices.Contains(p.c.Leaves(), id) {
+			stale = append(stale, id)
+		}
+	}
+	if len(stale) == 0 {
+		return p.c, nil
+	}
+	slices.Sort(stale)
+	key := fmt.Sprint(stale)
+	if c := p.lent[key]; c != nil {
+		return c, nil
+	}
+	c, err := compile(p.c.without(stale))
+	if err == nil {
+		p.lent[key] = c
+	}
+	return c, err
+}
+
+// fail has the transaction dropped, and the session ended, for an error of the store.
+func (p *processor) fail(t *runner.Transaction, err error) {
+	p.err = err
+	t.Drop()
+}
+
+// Process implements [runner.Stage].
+func (p *processor) Process(ctx context.Context, t *runner.Transaction, rec *kgo.Record) (results int) {
+	w := p.work(t, rec.Partition)
+	if w == nil {
+		return 0
+	}
+	w.from = rec
+	var err error
+	if rec.Topic == schemas.TopicPersonasInternal {
+		results, err = p.message(ctx, t, w, rec)
+	} else {
+		results, err = p.live(ctx, t, w, rec)
+	}
+	if err != nil {
+		p.fail(t, err)
+	}
+	return results + 1
+}
+
+// Complete implements [runner.Stateful]: it does what is done in small steps, and writes
+// the state of all users who were changed, and how far each partition is.
+func (p *processor) Complete(ctx context.Context, t *runner.Transaction) {
+	for of, next := range t.Next() {
+		w := p.work(t, of.Num)
+		if w == nil {
+			return
+		}
+		if of.Topic == schemas.TopicRawEvents {
+			w.meta.Raw = next
+		} else {
+			w.meta.Internal = next
+		}
+		if w.from == nil { // nothing but markers
+			w.from = &kgo.Record{Topic: of.Topic, Partition: of.Num, Offset: next - 1}
+		}
+	}
+	for _, num := range slices.Sorted(maps.Keys(p.open)) {
+		w := p.open[num]
+		w.follow()
+		if err := p.turn(ctx, t, w); err != nil {
+			p.fail(t, err)
+			return
+		}
+		w.users.Changed(func(id string, state []byte) { t.Write(ctx, w.from, changelog.User(num, id, state)) })
+		w.written = w.meta.Record(num)
+		t.Write(ctx, w.from, w.written)
+	}
+}
+
+// Ended implements [runner.Stage].
+func (p *processor) Ended(t *runner.Transaction, outcome runner.Outcome) {
+	switch outcome {
+	case runner.Committed:
+		p.metrics.commit(t.Begun())
+		if err := p.apply(); err != nil {
+			p.err = err // what was not applied is restored
+		}
+	case runner.Aborted:
+		p.metrics.aborted.Inc()
+	case runner.Unknown:
+	}
+	for _, w := range p.open {
+		w.users.Abandon()
+		if w.left && outcome == runner.Committed {
+			p.again(w.num)
+		}
+	}
+	p.metrics.end()
+	clear(p.open)
+	p.gauge()
+}
+
+// apply writes what the transaction did into the store, for partitions that are still the
+// ones that it began with.
+func (p *processor) apply() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer p.batch.Reset()
+	for num, w := range p.open {
+		if p.parts[num] != w.partition {
+			continue
+		}
+		w.Meta, w.partition.ticks = w.meta, w.ticks
+		w.Next = w.written.Offset + 1
+		w.users.Commit(&p.batch)
+		p.batch.SetCheckpoint(num, w.Checkpoint.Encode())
+	}
+	err := p.store.Apply(&p.batch)
+	if err != nil {
+		// What is in memory is ahead of the store now: none of it is to be used.
+		for num := range p.open {
+			delete(p.parts, num)
+		}
+	}
+	return err
+}
+
+// gauge shows how far behind partitions are.
+func (p *processor) gauge() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	unfilled, overdue := int64(0), time.Duration(0)
+	for _, part := range p.parts {
+		for i := range part.Fills {
+			unfilled += part.Fills[i].Cut - max(part.Fills[i].Next, 0)
+		}
+		if n := len(part.ticks); n > 0 {
+			overdue = max(overdue, time.Duration(part.ticks[n-1].time-part.Time)*time.Millisecond)
+		}
+	}
+	p.metrics.unfilled.Set(float64(unfilled))
+	p.metrics.overdue.Set(overdue.Seconds())
+}

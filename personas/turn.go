@@ -1,0 +1,140 @@
+package personas
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/txn/runner"
+	"github.com/anabranch/anabranch/personas/internal/changelog"
+	"github.com/anabranch/anabranch/personas/internal/engine"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// What is done of a partition between the records of two transactions.
+const (
+	turnTimers = 256
+	turnSwept  = 512
+	// mostLag is how old the calls in hand may be for a backfill to go on beside them.
+	mostLag = 2 * time.Second
+)
+
+// turn does what is done in small steps: who is due, what new definitions lack, and who is
+// to be looked at since they changed. What is left is done in the next transaction, which
+// does not wait for the next tick.
+func (p *processor) turn(ctx context.Context, t *runner.Transaction, w *work) error {
+	if w.meta.Time == 0 {
+		return nil // what time it is nobody has said yet
+	}
+	for _, step := range []func(context.Context, *runner.Transaction, *work) (more bool, err error){p.timers, p.fill, p.sweep} {
+		more, err := step(ctx, t, w)
+		if err != nil {
+			return err
+		}
+		w.left = w.left || more
+	}
+	return nil
+}
+
+// timers looks at users who are due.
+func (p *processor) timers(ctx context.Context, t *runner.Transaction, w *work) (more bool, err error) {
+	now := w.meta.Clock()
+	due, more, err := w.users.Due(now, turnTimers)
+	if err != nil {
+		return false, err
+	}
+	for _, user := range due {
+		p.metrics.now.timers++
+		if at := user.Profile.Due(); at.IsZero() || at.After(now) {
+			continue
+		}
+		p.tell(ctx, t, w, user, w.c.Advance(user.Profile, now, w.meta.Ready, engine.CauseTimer))
+	}
+	return more, nil
+}
+
+// fill folds a part of what new definitions lack.
+func (p *processor) fill(_ context.Context, t *runner.Transaction, w *work) (more bool, err error) {
+	if len(w.meta.Fills) == 0 {
+		return false, nil
+	}
+	if t.Begun().Sub(w.from.Timestamp) > mostLag && !w.from.Timestamp.IsZero() {
+		return false, nil // the next tick tries again
+	}
+	w.meta.Fills = slices.Clone(w.meta.Fills)
+	f := &w.meta.Fills[0]
+	var since time.Time
+	if f.Since > 0 {
+		since = time.UnixMilli(f.Since)
+	}
+	part := p.history.Part(w.num, f.Next, f.Cut, since)
+	if part == nil {
+		return true, nil
+	}
+	if f.From < 0 {
+		f.From = part.Begin
+	}
+	for _, rec := range part.Records {
+		if err := p.refold(w, f, rec); err != nil {
+			return false, err
+		}
+	}
+	f.Next = part.Next
+	if f.Next >= f.Cut {
+		w.meta.Fills = w.meta.Fills[1:]
+		w.meta.Sweep = new(changelog.Sweep) // now they can be told
+	}
+	return true, nil
+}
+
+// refold folds a call into the leaves that are being filled.
+func (p *processor) refold(w *work, f *changelog.Fill, rec *kgo.Record) error {
+	p.metrics.now.filled++
+	h, err := kafka.HeadersOf(rec)
+	if err != nil || h.Origin == schemas.OriginPersonas || h.Origin == schemas.OriginDeletion {
+		return nil //nolint:nilerr // as when it came first
+	}
+	p.call.Offset = rec.Offset
+	if engine.ParseCall(&p.call, rec.Value, &h, rec.Timestamp) != nil {
+		return nil
+	}
+	only := func(id engine.LeafID) bool { return slices.Contains(f.Leaves, id) }
+	id := ownerOf(&p.call)
+	if id == "" || changelog.Reserved(id) || !w.c.Fills(&p.call, only) {
+		return nil
+	}
+	user, err := w.users.Get(string([]byte(id)))
+	if err != nil {
+		return err
+	}
+	if d := user.Profile.Deletion; d.Request != "" && rec.Offset < d.Offset {
+		return nil
+	}
+	w.c.Fold(user.Profile, &p.call, only)
+	return nil
+}
+
+// sweep looks at the next users since definitions have changed.
+func (p *processor) sweep(ctx context.Context, t *runner.Transaction, w *work) (more bool, err error) {
+	if w.meta.Sweep == nil {
+		return false, nil
+	}
+	some, next, err := w.users.Look(w.meta.Sweep.From, turnSwept)
+	if err != nil {
+		return false, err
+	}
+	for _, user := range some {
+		p.metrics.now.swept++
+		p.tell(ctx, t, w, user, w.c.Advance(user.Profile, w.meta.Clock(), w.meta.Ready, engine.CauseEdit))
+	}
+	if next != nil {
+		w.meta.Sweep = &changelog.Sweep{From: next}
+		return true, nil
+	}
+	// Users whom this transaction was the first to see are by the definitions in force.
+	w.meta.Sweep, w.meta.Residue = nil, nil
+	return w.c.of != p.c.of, nil
+}
