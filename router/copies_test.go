@@ -16,10 +16,6 @@ import (
 	"github.com/anabranch/anabranch/test/testkit"
 )
 
-func (r *Router) result(res result) float64 {
-	return testutil.ToFloat64(r.stage.metrics.events.WithLabelValues("", string(res)))
-}
-
 // TestCopies: the first of the same messageId, source and user is routed, whatever a later
 // one holds and wherever the transaction ends; others are other calls. What an operator
 // sends again is sent again.
