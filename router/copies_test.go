@@ -9,17 +9,12 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
 )
-
-func (r *Router) result(res result) float64 {
-	return testutil.ToFloat64(r.stage.metrics.events.WithLabelValues("", string(res)))
-}
 
 // TestCopies: the first of the same messageId, source and user is routed, whatever a later
 // one holds and wherever the transaction ends; others are other calls. What an operator
@@ -104,7 +99,7 @@ func (c crash) kill(t *testing.T) (left string) {
 // call is routed once.
 func TestARouterThatLosesEverything(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, testkit.Fake(t, kfake.NumBrokers(1)))
+	b := newBench(t, testkit.Brokers(t))
 	random := rand.New(rand.NewPCG(1, 2)) // the same in each run
 	const rounds, burst = 12, 400
 	var sent []*kgo.Record

@@ -58,7 +58,7 @@ func (s *stage) output(t *runner.Transaction, rec *kgo.Record, h schemas.Headers
 			return kafka.DeadLetterReference(rec, h, t.Begun())
 		}
 		return kafka.DeadLetter(rec, h, t.Begun())
-	case filtered, unconnected:
+	case filtered, unconnected, duplicate:
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ func TestAgainstAMap(t *testing.T) {
 				m.dir = "" // what has no names is gone when it is closed
 			}
 			m.open(t)
-			for range 150 {
+			for range 60 {
 				switch what := m.random.IntN(20); {
 				case what == 0 && m.dir != "":
 					m.set.Close()

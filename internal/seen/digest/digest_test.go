@@ -3,9 +3,9 @@ package digest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -51,7 +51,7 @@ func openStore(t *testing.T, dir string) *seen.Store {
 
 func call(n int) *kgo.Record {
 	rec := &kgo.Record{Topic: schemas.TopicRawEvents, Key: []byte("u"), Value: []byte("{}")}
-	kafka.SetHeaders(rec, &schemas.Headers{Source: "web", Type: schemas.TypeTrack, MessageID: fmt.Sprint(n), Origin: schemas.OriginAPI})
+	kafka.SetHeaders(rec, &schemas.Headers{Source: "web", Type: schemas.TypeTrack, MessageID: strconv.Itoa(n), Origin: schemas.OriginAPI})
 	return rec
 }
 
@@ -122,7 +122,7 @@ func TestRestore(t *testing.T) {
 		}
 		of := set.Identity()
 		set.Close()
-		if err := b.client.ProduceSync(t.Context(), &kgo.Record{Topic: schemas.TopicSeen, Value: []byte("no digest")}).FirstErr(); err != nil {
+		if err = b.client.ProduceSync(t.Context(), &kgo.Record{Topic: schemas.TopicSeen, Value: []byte("no digest")}).FirstErr(); err != nil {
 			t.Fatal(err)
 		}
 		b.digest(t, seen.Identity{1}, 0, 600)

@@ -3,6 +3,7 @@ package digest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,7 +44,7 @@ type waiting struct {
 // NewWriter returns a writer to a topic. opts are what every client of the process shares;
 // failed is told of digests that could not be written.
 func NewWriter(opts []kgo.Opt, topic string, failed func(error)) (*Writer, error) {
-	cl, err := kgo.NewClient(append(opts[:len(opts):len(opts)],
+	cl, err := kgo.NewClient(append(slices.Clip(opts),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		// A digest that is there twice says the same twice.
 		kgo.DisableIdempotentWrite(),
@@ -66,9 +67,9 @@ func (w *Writer) Run(ctx context.Context) {
 	for {
 		select {
 		case <-ticks.C:
-			w.flush(oldest)
+			w.flush(oldest) //nolint:contextcheck // what is written outlives the stop
 		case <-ctx.Done():
-			w.flush(0)
+			w.flush(0) //nolint:contextcheck // as above
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
 			defer cancel()
 			_ = w.client.Flush(last) // what is missing is no harm

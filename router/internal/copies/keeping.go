@@ -39,7 +39,7 @@ func (c *Copies) undigested(err error) {
 // Restore gets the sets of partitions, as they are at an offset each.
 func (c *Copies) Restore(ctx context.Context, at map[int32]digest.At) error {
 	for num := range at {
-		c.lose(num)
+		c.lose(num) //nolint:contextcheck // it waits for no broker
 	}
 	restorer := digest.Restorer{
 		Log: c.set.Logger, Kafka: c.set.Kafka, Client: c.set.Client,
