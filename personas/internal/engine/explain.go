@@ -123,9 +123,9 @@ func leafText(l *definition.Leaf) string {
 func windowText(w definition.Window) string {
 	switch w.Kind {
 	case definition.Within:
-		return " within: " + w.Far.String()
+		return " within: " + definition.FormatDuration(w.Far)
 	case definition.Between:
-		return fmt.Sprintf(" between: [%s, %s]", w.Far, w.Near)
+		return fmt.Sprintf(" between: [%s, %s]", definition.FormatDuration(w.Far), definition.FormatDuration(w.Near))
 	case definition.Since:
 		text := " since: " + w.Since.UTC().Format(time.RFC3339)
 		if !w.Until.IsZero() {

@@ -29,6 +29,7 @@ type leaf struct {
 	// the path in its value.
 	trait  []byte
 	within event.Path
+	path   definition.Path // both, as people write it
 }
 
 // selection is the leaves that look at the same calls.
@@ -91,7 +92,7 @@ func (c *compiler) userTrait(own owner, path definition.Path) (*leaf, state.Quer
 	l, isNew := c.leaf(own, &spec, "trait", fmt.Sprintf("%q", path))
 	if isNew {
 		names := event.PathOf(path)
-		l.trait, l.within = names[0], names[1:]
+		l.trait, l.within, l.path = names[0], names[1:], path
 		c.c.traits = append(c.c.traits, l)
 	}
 	return l, query(l, definition.Last, definition.Window{}, 0)

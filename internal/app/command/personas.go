@@ -1,0 +1,241 @@
+package command
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/anabranch/anabranch/internal/app/settings"
+	"github.com/anabranch/anabranch/internal/deadletters"
+	"github.com/anabranch/anabranch/internal/terminal"
+	"github.com/anabranch/anabranch/internal/workspace/wstopic"
+	"github.com/anabranch/anabranch/personas/ask"
+)
+
+func personasCommand() Command {
+	return Command{
+		Name:    "personas",
+		Summary: "who is in which audience and why, and what an edit would change",
+		Help: "A KEY is the id of an audience or a computed trait. All of them only read, and answer\n" +
+			"while no personas runs as well, as of when it ran last.",
+		Below: []Command{
+			{
+				Name: "list", Args: "[--json]",
+				Help:  "Shows each audience and computed trait: its version, how many users it has, how many\nof them entered and left in the last day, and how far the stage is with it.",
+				Flags: listPersonas, Role: ask.Role(),
+			},
+			{
+				Name: "show", Args: "[--json] KEY", Operands: true,
+				Help:  "Shows one definition, and how far the stage is with it in each partition.",
+				Flags: showPersona,
+			},
+			{
+				Name: "members", Args: "[--json] [--after USER] [--limit N] KEY", Operands: true,
+				Help:  "Shows the members of an audience by their ids, and since when each is one.",
+				Flags: showMembers,
+			},
+			{
+				Name: "profile", Args: "[--json] USER", Operands: true,
+				Help:  "Shows what is known of a user: the traits that definitions look at, audiences, computed\ntraits, the sources that have seen the user, and the ids that were merged.",
+				Flags: showProfile,
+			},
+			{
+				Name: "explain", Args: "[--json] [--not] KEY USER", Operands: true,
+				Help:  "Shows why a user is in an audience or not, or how a computed trait comes about: each\nnode with its value, what is expected of it, when it flips by itself, and the messageIds\nof the calls that count. --not shows what keeps the user out, and by how much.",
+				Flags: explainPersona,
+			},
+			{
+				Name: "history", Args: "[--json] [--since T] KEY|USER", Operands: true,
+				Help:  "Shows every change that was told of a definition or of a user, and why, as far as\nraw-events goes back. T is a duration back (24h), a time (2026-11-21T08:30:00Z) or a date.",
+				Flags: showHistory,
+			},
+		},
+	}
+}
+
+// answer is what a command below personas prints.
+type answer struct {
+	asJSON *bool
+	name   string
+}
+
+func answering(set *flag.FlagSet, help string) answer {
+	return answer{set.Bool("json", false, help), set.Name()}
+}
+
+const (
+	jsonObject = "print one JSON object"
+	jsonLines  = "print one JSON object per line"
+)
+
+// operands checks that there are as many as are expected.
+func (a answer) operands(got []string, want ...string) error {
+	if len(got) == len(want) {
+		return nil
+	}
+	return fmt.Errorf("%s: found %d arguments, expected %d: see `anabranch %s -h`", a.name, len(got), len(want), a.name)
+}
+
+// one prints an object, or has it printed for people.
+func one[T any](a answer, out io.Writer, value T, text func(io.Writer, T) error) error {
+	if *a.asJSON {
+		return terminal.JSON(out, value)
+	}
+	return text(out, value)
+}
+
+// each prints a line for each value, or has them printed for people.
+func each[T any](a answer, out io.Writer, values []T, text func(io.Writer, []T) error) error {
+	if *a.asJSON {
+		return ask.Lines(out, values)
+	}
+	return text(out, values)
+}
+
+func listPersonas(set *flag.FlagSet) Run {
+	a := answering(set, "print one JSON array")
+	return func(ctx context.Context, program settings.Program, _ []string) error {
+		return withPersonas(ctx, program, func(log *ask.Log) error {
+			all, err := ask.List(ctx, log)
+			if err != nil {
+				return err
+			}
+			return one(a, program.Out, all, ask.PrintList)
+		})
+	}
+}
+
+func showPersona(set *flag.FlagSet) Run {
+	a := answering(set, jsonObject)
+	return func(ctx context.Context, program settings.Program, args []string) error {
+		if err := a.operands(args, "KEY"); err != nil {
+			return err
+		}
+		return withPersonas(ctx, program, func(log *ask.Log) error {
+			d, err := ask.Show(ctx, log, args[0])
+			if err != nil {
+				return err
+			}
+			return one(a, program.Out, d, ask.PrintDetails)
+		})
+	}
+}
+
+func showMembers(set *flag.FlagSet) Run {
+	a := answering(set, jsonLines)
+	var page ask.Page
+	set.StringVar(&page.After, "after", "", "only those whose ids come behind this one")
+	set.IntVar(&page.Limit, "limit", 0, "show so many at most; 0 shows all")
+	return func(ctx context.Context, program settings.Program, args []string) error {
+		if err := a.operands(args, "KEY"); err != nil {
+			return err
+		}
+		if page.Limit < 0 {
+			return fmt.Errorf("%s: --limit=%d: expected 0 or more", a.name, page.Limit)
+		}
+		return withPersonas(ctx, program, func(log *ask.Log) error {
+			members, more, err := ask.Members(ctx, log, args[0], page)
+			if err != nil {
+				return err
+			}
+			if err := each(a, program.Out, members, ask.PrintMembers); err != nil || !more {
+				return err
+			}
+			_, err = fmt.Fprintf(program.Err, "there are more: go on with --after %s\n", terminal.Safe(members[len(members)-1].UserID))
+			return err
+		})
+	}
+}
+
+func showProfile(set *flag.FlagSet) Run {
+	a := answering(set, jsonObject)
+	return func(ctx context.Context, program settings.Program, args []string) error {
+		if err := a.operands(args, "USER"); err != nil {
+			return err
+		}
+		return withPersonas(ctx, program, func(log *ask.Log) error {
+			p, err := ask.Look(ctx, log, args[0])
+			if err != nil {
+				return err
+			}
+			return one(a, program.Out, p, ask.PrintProfile)
+		})
+	}
+}
+
+func explainPersona(set *flag.FlagSet) Run {
+	a := answering(set, jsonObject)
+	failing := set.Bool("not", false, "show only what keeps the user out")
+	return func(ctx context.Context, program settings.Program, args []string) error {
+		if err := a.operands(args, "KEY", "USER"); err != nil {
+			return err
+		}
+		return withPersonas(ctx, program, func(log *ask.Log) error {
+			e, err := ask.Explain(ctx, log, args[0], args[1], *failing)
+			if err != nil {
+				return err
+			}
+			return one(a, program.Out, e, ask.PrintExplanation)
+		})
+	}
+}
+
+func showHistory(set *flag.FlagSet) Run {
+	a := answering(set, jsonLines)
+	var since time.Time
+	set.Func("since", "only what was told since: 24h, 2026-11-21T08:30:00Z or 2026-11-21", func(text string) (err error) {
+		since, err = deadletters.ParseTime(text, time.Now())
+		return err
+	})
+	return func(ctx context.Context, program settings.Program, args []string) error {
+		if err := a.operands(args, "KEY|USER"); err != nil {
+			return err
+		}
+		return withPersonas(ctx, program, func(log *ask.Log) error {
+			all, err := ask.History(ctx, log, args[0], since)
+			if err != nil {
+				return err
+			}
+			return each(a, program.Out, all, ask.PrintHistory)
+		})
+	}
+}
+
+// withPersonas connects to the brokers, and gives up when none answers in time; to read a
+// long topic may take longer, and says how far it is.
+func withPersonas(ctx context.Context, program settings.Program, do func(*ask.Log) error) error {
+	return withDeadLetters(ctx, program, func(log *deadletters.Log) error {
+		state, err := inTime(ctx, func(ctx context.Context) (wstopic.State, error) { return wstopic.Read(ctx, log.Kafka) })
+		if err != nil {
+			return err
+		}
+		p := &progress{out: program.Err, live: settings.Terminal(program.Err)}
+		err = do(&ask.Log{Kafka: log.Kafka, Topics: log.Topics, Workspace: ask.Of(state.Snapshot), Progress: p.tell})
+		p.end()
+		return err
+	})
+}
+
+// progress shows on a terminal how far reading is.
+type progress struct {
+	out   io.Writer
+	live  bool
+	shown time.Time
+}
+
+func (p *progress) tell(done, total int64) {
+	if now := time.Now(); p.live && now.Sub(p.shown) >= time.Second {
+		if !p.shown.IsZero() {
+			_, _ = fmt.Fprintf(p.out, "\r\x1b[Kread %s of %s", terminal.Count(done), terminal.Count(total)) // that nobody listens is no reason to stop
+		}
+		p.shown = now
+	}
+}
+
+func (p *progress) end() {
+	if p.live {
+		_, _ = fmt.Fprint(p.out, "\r\x1b[K")
+	}
+}

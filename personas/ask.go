@@ -1,0 +1,12 @@
+package personas
+
+import "github.com/anabranch/anabranch/personas/internal/engine"
+
+// Print returns the name of definitions by which a partition says that they are in force.
+func Print(d *engine.Definitions) (string, error) {
+	c, err := compile(d)
+	if err != nil {
+		return "", err
+	}
+	return c.print, nil
+}

@@ -1,0 +1,19 @@
+// Package ask answers what a person asks of personas: which audiences and computed traits
+// there are and how far they are, who is in them and why, what was told and when, what an
+// edit would change, and whether what was told is right.
+//
+// It asks the brokers alone and changes nothing: personas-changelog has the state of each
+// user and how far each partition is, raw-events the calls and what was told. So it answers
+// while no personas runs, and as of when it ran last: an answer is by the clock of the
+// partition, which it names.
+//
+//	ask, workspace    where answers are read; the definitions
+//	list, members     definitions, and the users in them
+//	profile, explain  one user
+//	history           what was told
+//
+// # Non-obvious
+//
+// Brokers compact the changelog when they get to it, so a user may have many records, of
+// which the last counts (TestMembers).
+package ask

@@ -1,0 +1,254 @@
+package ask
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/anabranch/anabranch/internal/terminal"
+)
+
+// Lines prints one JSON object a line.
+func Lines[T any](w io.Writer, values []T) error {
+	out := bufio.NewWriter(w)
+	lines := json.NewEncoder(terminal.Printable(out))
+	lines.SetEscapeHTML(false)
+	for i := range values {
+		if err := lines.Encode(&values[i]); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// table prints rows below each other.
+func table(w io.Writer, rows [][]string) error {
+	out := bufio.NewWriter(w)
+	c := &terminal.Columns{Out: out}
+	for _, row := range rows {
+		_ = c.Row(row...) // Flush tells
+	}
+	if err := c.Flush(); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// PrintList prints definitions below each other.
+func PrintList(w io.Writer, all []Summary) error {
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(w, "no audiences and no computed traits")
+		return err
+	}
+	rows := [][]string{{"KEY", "KIND", "VERSION", "PHASE", "SIZE", "ENTERED 1D", "LEFT 1D", "FILLED", "NAME"}}
+	for i := range all {
+		s := &all[i]
+		rows = append(rows, []string{
+			terminal.Safe(s.Key), kindText(s.Kind), strconv.Itoa(s.Version), string(s.Phase), terminal.Count(s.Size),
+			terminal.Count(s.Entered), terminal.Count(s.Left), filled(s.Done, s.Total, s.ETA), terminal.Safe(s.Name),
+		})
+	}
+	return table(w, rows)
+}
+
+func kindText(k Kind) string { return strings.ReplaceAll(string(k), "_", " ") }
+
+// filled says how far a backfill is.
+func filled(done, total int64, eta *time.Time) string {
+	if total == 0 {
+		return "-"
+	}
+	text := fmt.Sprintf("%d%%", done*100/total)
+	if eta != nil {
+		text += " until " + terminal.Moment(*eta)
+	}
+	return text
+}
+
+// PrintDetails prints one definition, and how far each partition is.
+func PrintDetails(w io.Writer, d *Details) error {
+	rows := [][]string{
+		{"key", terminal.Safe(d.Key)},
+		{"kind", kindText(d.Kind)},
+		{"name", terminal.Safe(d.Name)},
+		{"version", strconv.Itoa(d.Version)},
+		{"phase", string(d.Phase)},
+		{"size", terminal.Count(d.Size)},
+		{"entered in a day", terminal.Count(d.Entered)},
+		{"left in a day", terminal.Count(d.Left)},
+		{"filled", filled(d.Done, d.Total, d.ETA)},
+		{"definition", string(terminal.AppendPrintable(nil, d.Definition))},
+	}
+	if err := table(w, rows); err != nil || len(d.Partitions) == 0 {
+		return err
+	}
+	rows = [][]string{{"PARTITION", "PHASE", "DONE", "TOTAL", "UNTIL"}}
+	for _, p := range d.Partitions {
+		rows = append(rows, []string{strconv.Itoa(int(p.Partition)), string(p.Phase), terminal.Count(p.Done), terminal.Count(p.Total), moment(p.ETA)})
+	}
+	if _, err := fmt.Fprintln(w); err != nil {
+		return err
+	}
+	return table(w, rows)
+}
+
+func moment(t *time.Time) string {
+	if t == nil {
+		return "-"
+	}
+	return terminal.Moment(*t)
+}
+
+// PrintMembers prints members below each other.
+func PrintMembers(w io.Writer, members []Member) error {
+	if len(members) == 0 {
+		_, err := fmt.Fprintln(w, "no members")
+		return err
+	}
+	rows := [][]string{{"USER", "SINCE"}}
+	for _, m := range members {
+		rows = append(rows, []string{terminal.Safe(m.UserID), terminal.Moment(m.Since)})
+	}
+	return table(w, rows)
+}
+
+// PrintProfile prints what is known of a user.
+func PrintProfile(w io.Writer, p *Profile) error {
+	rows := [][]string{{"user", terminal.Safe(p.UserID)}}
+	add := func(name, text string) {
+		if text != "" {
+			rows = append(rows, []string{name, text})
+		}
+	}
+	if p.MergedInto != "" {
+		add("merged into", terminal.Safe(p.MergedInto)+", who has all that was known")
+	}
+	if p.Deleted != "" {
+		add("deleted", "by request "+terminal.Safe(p.Deleted)+", and what was before is forgotten")
+	}
+	if p.FirstSeen != nil {
+		add("first seen", moment(p.FirstSeen))
+		add("last seen", moment(p.LastSeen))
+	}
+	add("sources", safeAll(p.Sources))
+	add("links", safeAll(p.Links))
+	for _, path := range slices.Sorted(maps.Keys(p.Traits)) {
+		add("trait "+terminal.Safe(path), printable(p.Traits[path]))
+	}
+	for _, key := range slices.Sorted(maps.Keys(p.Audiences)) {
+		m := p.Audiences[key]
+		text := "left "
+		if m.Member {
+			text = "member since "
+		}
+		add("audience "+terminal.Safe(key), text+terminal.Moment(m.Since))
+	}
+	for _, key := range slices.Sorted(maps.Keys(p.Computed)) {
+		add("computed "+terminal.Safe(key), printable(p.Computed[key]))
+	}
+	add("as of", terminal.Moment(p.AsOf))
+	return table(w, rows)
+}
+
+func printable(text []byte) string { return string(terminal.AppendPrintable(nil, text)) }
+
+func safeAll(texts []string) string {
+	all := make([]string, len(texts))
+	for i, text := range texts {
+		all[i] = terminal.Safe(text)
+	}
+	return strings.Join(all, ", ")
+}
+
+// PrintExplanation prints a tree, each node below its parent.
+func PrintExplanation(w io.Writer, e *Explanation) error {
+	verdict := "is not in"
+	if e.Member {
+		verdict = "is in"
+	}
+	out := bufio.NewWriter(w)
+	_, _ = fmt.Fprintf(out, "%s %s %s as of %s\n\n", terminal.Safe(e.UserID), verdict, terminal.Safe(e.Key), terminal.Moment(e.AsOf))
+	if e.Tree == nil {
+		_, _ = fmt.Fprintln(out, "nothing fails")
+		return out.Flush()
+	}
+	c := &terminal.Columns{Out: out}
+	_ = c.Row("HOLDS", "NODE", "VALUE", "EXPECTED", "FLIPS AT", "COUNTED")
+	e.Tree.rows(c, 0)
+	if err := c.Flush(); err != nil {
+		return err
+	}
+	if e.Deleted > 0 {
+		_, _ = fmt.Fprintf(out, "\nraw-events no longer has the first %s offsets: calls of that time may count and are not listed\n", terminal.Count(e.Deleted))
+	}
+	return out.Flush()
+}
+
+func (n *Node) rows(c *terminal.Columns, depth int) {
+	holds := "no"
+	if n.Holds {
+		holds = "yes"
+	}
+	value := "-"
+	if n.Value != nil {
+		value = printable(n.Value)
+	}
+	expected := terminal.Safe(n.Threshold)
+	if by := n.lacks(); by != "" {
+		expected += " (" + by + ")"
+	}
+	_ = c.Row(holds, strings.Repeat("  ", depth)+printable([]byte(n.Node)), value, expected, moment(n.FlipsAt), safeAll(n.MessageIDs)) // Flush tells
+	for _, child := range n.Children {
+		child.rows(c, depth+1)
+	}
+}
+
+// lacks says by how much a number misses what is expected of it; empty: it does not, or
+// there is no saying.
+func (n *Node) lacks() string {
+	op, operand, _ := strings.Cut(n.Threshold, " ")
+	want, err := strconv.ParseFloat(operand, 64)
+	if n.Holds || err != nil {
+		return ""
+	}
+	got, err := strconv.ParseFloat(string(n.Value), 64)
+	if err != nil {
+		return ""
+	}
+	number := func(f float64) string { return strconv.FormatFloat(f, 'g', 12, 64) }
+	switch {
+	case op == "gte", op == "eq" && got < want:
+		return number(want-got) + " too few"
+	case op == "gt":
+		return "more than " + number(want-got) + " too few"
+	case op == "lte", op == "eq":
+		return number(got-want) + " too many"
+	case op == "lt":
+		return number(got-want) + " too many, or more"
+	default:
+		return ""
+	}
+}
+
+// PrintHistory prints changes below each other.
+func PrintHistory(w io.Writer, all []Told) error {
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(w, "nothing was told, as far as raw-events goes back")
+		return err
+	}
+	rows := [][]string{{"AT", "USER", "KEY", "VALUE", "VERSION", "CAUSE", "MESSAGE ID"}}
+	for i := range all {
+		t := &all[i]
+		rows = append(rows, []string{
+			terminal.Moment(t.At), terminal.Safe(t.UserID), terminal.Safe(t.Key), printable(t.Value),
+			strconv.Itoa(t.Version), terminal.Safe(t.Cause), terminal.Safe(t.MessageID),
+		})
+	}
+	return table(w, rows)
+}

@@ -1,0 +1,84 @@
+package ask
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/anabranch/anabranch/internal/definition"
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/personas/internal/engine"
+)
+
+// Workspace has the definitions of a workspace.
+type Workspace struct{ defined engine.Definitions }
+
+// Of returns the definitions of a snapshot.
+func Of(s *workspace.Snapshot) Workspace {
+	var d engine.Definitions
+	for _, a := range s.Audiences() {
+		d.Audiences = append(d.Audiences, engine.Audience{Audience: a.Audience, Version: a.Version, Deleted: a.Deleted})
+	}
+	for _, a := range s.Leaving() {
+		d.Audiences = append(d.Audiences, engine.Audience{Audience: a.Audience, Version: a.Version, Deleted: true})
+	}
+	for _, t := range s.Traits() {
+		d.Traits = append(d.Traits, engine.Trait{Trait: t.Trait, Version: t.Version, Deleted: t.Deleted})
+	}
+	return Workspace{d}
+}
+
+// Kind is a kind of definition, as `context.personas.computation_class` has it.
+type Kind = engine.Class
+
+// Definition is an audience or a computed trait, with what is alike in both.
+type Definition struct {
+	Kind    Kind
+	Version int
+	definition.Common
+
+	json []byte
+}
+
+// definitions returns those that are not deleted, in the order of their keys.
+func (w *Workspace) definitions() []Definition {
+	var all []Definition
+	for i := range w.defined.Audiences {
+		if a := &w.defined.Audiences[i]; !a.Deleted {
+			all = append(all, Definition{engine.ClassAudience, a.Version, a.Common, a.JSON()})
+		}
+	}
+	for i := range w.defined.Traits {
+		if t := &w.defined.Traits[i]; !t.Deleted {
+			all = append(all, Definition{engine.ClassComputedTrait, t.Version, t.Common, t.JSON()})
+		}
+	}
+	slices.SortFunc(all, func(a, b Definition) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+func (w *Workspace) find(key string) (*Definition, error) {
+	near := nearestTo(key)
+	for _, d := range w.definitions() {
+		if d.ID == key {
+			return &d, nil
+		}
+		near.try(d.ID)
+	}
+	return nil, &Unknown{"audience or computed trait", key, near.near}
+}
+
+func (w *Workspace) compile() (*engine.Catalogue, error) { return engine.Compile(w.defined) }
+
+// alone returns definitions of which only some are enabled; the others may be referred to.
+func (w *Workspace) alone(wanted func(key string) bool) engine.Definitions {
+	d := engine.Definitions{Audiences: slices.Clone(w.defined.Audiences), Traits: slices.Clone(w.defined.Traits)}
+	for i := range d.Audiences {
+		a := &d.Audiences[i]
+		a.Enabled = a.Enabled && wanted(a.ID)
+	}
+	for i := range d.Traits {
+		t := &d.Traits[i]
+		t.Enabled = t.Enabled && wanted(t.ID)
+	}
+	return d
+}
