@@ -24,7 +24,7 @@ func snapshot() *workspace.Snapshot {
 			{ID: "app", Enabled: true, WriteKeyHash: workspace.HashWriteKey("a")},
 			{ID: "old", Enabled: false, WriteKeyHash: workspace.HashWriteKey("o")},
 		},
-		[]workspace.Destination{hooks("crm", true, "web", "old"), hooks("lake", true, "web"), hooks("off", false, "web", "app")},
+		[]workspace.Destination{hooks("crm", true, "web", "old"), hooks("lake", true, "web"), hooks("off", false, "web", "app"), hooks("mail", true, "personas")},
 	)
 }
 
@@ -47,6 +47,10 @@ func TestDecide(t *testing.T) {
 		"a disabled destination does not listen": {
 			headers: schemas.Headers{Source: "app"},
 			want:    []decision{{result: unconnected}},
+		},
+		"what is told of audiences, to whom it is connected": {
+			headers: schemas.Headers{Source: "personas", Origin: schemas.OriginPersonas},
+			want:    []decision{{destination: "mail", result: routed}},
 		},
 		"a source disabled since":    {headers: schemas.Headers{Source: "old"}, want: []decision{{result: unconnected}}},
 		"a source that is not there": {headers: schemas.Headers{Source: "gone"}, want: []decision{{result: dead, reason: schemas.ReasonSourceUnknown, detail: "source gone is not in the workspace"}}},

@@ -11,6 +11,7 @@ const (
 	TopicRawEvents   = "raw-events"            // every accepted event; key: userId, else anonymousId, of those that BlockedIDs leaves; else messageId
 	TopicDeadLetters = "dead-letters"          // what could not be delivered, with its reason
 	TopicRedriven    = "dead-letters-redriven" // which dead letters were sent again, and when; key: <partition>-<offset>
+	TopicSeen        = "router-seen"           // which calls were routed, by fingerprint: digests of raw-events, by its partitions
 	TopicWorkspace   = "workspace"             // sources and destinations; key: <kind>/<id>
 	TopicRegulations = "regulations"           // deletion requests and suppressed users; key: <kind>/<id>
 

@@ -57,13 +57,21 @@ func TestMoreDestinationsThanWereTried(t *testing.T) {
 	}
 }
 
-func TestApplyShowsTheDifferenceAndPutsItInForce(t *testing.T) {
-	t.Parallel()
+// reachable starts `anabranch run` and returns it with the environment in which a command
+// finds it.
+func reachable(t *testing.T) (*running, map[string]string) {
+	t.Helper()
 	env := environment(t)
 	r := start(t, env)
 	if env["KAFKA_BROKERS"] == "" {
 		env = with(env, "BROKER_ADDR", find(t, r.screen.String(), `embedded broker\s+([^,]+),`))
 	}
+	return r, env
+}
+
+func TestApplyShowsTheDifferenceAndPutsItInForce(t *testing.T) {
+	t.Parallel()
+	r, env := reachable(t)
 	file := filepath.Join(t.TempDir(), "workspace.yaml")
 	writeFile(t, file, books("https://hooks.example.com/?token=canary"))
 
@@ -92,4 +100,23 @@ func TestApplyShowsTheDifferenceAndPutsItInForce(t *testing.T) {
 	expect(false, append(difference, "applied")...)
 	expect(false, "in force already")
 	expect(true, "in force already")
+}
+
+// TestApplyRefusesTheIDOfADeletedAudience, and so does a dry run.
+func TestApplyRefusesTheIDOfADeletedAudience(t *testing.T) {
+	t.Parallel()
+	_, env := reachable(t)
+	file := filepath.Join(t.TempDir(), "workspace.yaml")
+	for _, audiences := range []string{"[{id: buyers, when: {did: Bought}}]", "[]"} {
+		writeFile(t, file, "sources: []\ndestinations: []\naudiences: "+audiences+"\n")
+		if out, err := applied(t, env, file, false); err != nil || !strings.Contains(out, "audience buyers\n") {
+			t.Fatalf("%s: %v, printed %s", audiences, err, out)
+		}
+	}
+	writeFile(t, file, "sources: []\ndestinations: []\naudiences: [{id: buyers, when: {did: Bought}}]\n")
+	for _, dryRun := range []bool{true, false} {
+		if out, err := applied(t, env, file, dryRun); !errors.Is(err, workspace.ErrUsedID) || !strings.Contains(err.Error(), "audience buyers: an id can't be used again") {
+			t.Errorf("dry run %v: %v, printed %s", dryRun, err, out)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"github.com/anabranch/anabranch/ingest"
 	"github.com/anabranch/anabranch/internal/pipeline"
@@ -62,6 +63,7 @@ func (p *plumbing) process(s *pipeline.Stage) *pipeline.Process {
 	}
 	if p.broker != nil {
 		given.Boot, given.Full = p.broker.BootID(), p.broker.Full
+		given.DataDir = filepath.Join(p.cfg.DataDir, s.Name)
 	}
 	return given
 }

@@ -88,7 +88,7 @@ func SchemaParts() map[string]any {
 		s["description"] = f.desc
 		conditions[i] = s
 	}
-	preds := object{"type": "object", "minProperties": 1, "additionalProperties": anyValue.notation().schema, "propertyNames": object{"minLength": 1, "maxLength": maxPathBytes}}
+	preds := object{"type": "object", "minProperties": 1, "additionalProperties": anyValue.notation().schema, "propertyNames": object{"type": "string", "minLength": 1, "maxLength": maxPathBytes}}
 	parts := object{
 		"condition": object{"description": wantOneCondition(), "anyOf": conditions},
 		"filter":    object{"anyOf": []any{preds, object{"type": "array", "minItems": 1, "items": preds}}},

@@ -34,7 +34,8 @@ type Process struct {
 	// [Stage.Users].
 	Register *regulation.Register
 
-	// DataDir is where the process keeps files.
+	// DataDir is a directory where the stage may keep files that it can do without; empty:
+	// there is none.
 	DataDir string
 
 	// Instance tells this process from the others of the stage, and is the same again

@@ -74,7 +74,7 @@ type AnonymousIDs struct {
 }
 
 // Period is a duration above zero, in the notation of definitions.
-type Period time.Duration //nolint:recvcheck // it is written as a value and read through a pointer
+type Period time.Duration
 
 // MarshalText returns a text such as 7d.
 func (p Period) MarshalText() ([]byte, error) {
@@ -225,10 +225,23 @@ func (d *Document) Check(report func(path, value, want string)) {
 // had before.
 var ErrUsedID = errors.New("an id can't be used again")
 
-// Succeeds returns an error that wraps [ErrUsedID] and names each audience and trait whose
-// id one had in the workspace before that was deleted, or is of the other kind.
+// ErrLeftOut means that a workspace lacks a section whose entries can't be brought back
+// once they are deleted.
+var ErrLeftOut = errors.New("a section is left out")
+
+// Succeeds returns why a workspace may not follow the one before: an error that wraps
+// [ErrUsedID] and names each audience and trait whose id one had there that was deleted,
+// or is of the other kind, and [ErrLeftOut] where a section with entries there is absent,
+// as in a file that was cut short.
 func (s *Snapshot) Succeeds(before *Snapshot) error {
 	var errs []error
+	left := func(key string, present bool, n int) {
+		if !present && n > 0 {
+			errs = append(errs, fmt.Errorf("%w: %s, of which the workspace in force has %d; `%s: []` deletes them for good", ErrLeftOut, key, n, key))
+		}
+	}
+	left("audiences", s.saysAudiences, len(before.audiences))
+	left("traits", s.saysTraits, len(before.traits))
 	check := func(of, id string) {
 		was := before.definedAs[id]
 		_, deleted := before.deleted[id]
@@ -261,14 +274,18 @@ type defined struct {
 	definedAs    map[string]string // the kind, by id
 	deleted      map[string]string
 	leaving      []Audience
-	personas     *Personas
-	identity     *Identities
+	// Whether there is the section, which may be empty.
+	saysAudiences, saysTraits bool
+
+	personas *Personas
+	identity *Identities
 }
 
 func define(d *Document) defined {
 	s := defined{
 		audienceByID: make(map[string]Audience, len(d.Audiences)), traitByID: make(map[string]Trait, len(d.Traits)),
 		definedAs: make(map[string]string), deleted: make(map[string]string), personas: d.Personas, identity: d.Identity,
+		saysAudiences: d.Audiences != nil, saysTraits: d.Traits != nil,
 	}
 	leaving := make(map[string]Audience)
 	for i := range d.Audiences {

@@ -27,6 +27,9 @@ const (
 	embeddedRawBytes         = 128 << 20
 	embeddedBacklogRetention = 24 * time.Hour
 
+	// A digest is written after the calls that it is of, and read for the last of them.
+	seenSlack = 2 * time.Hour
+
 	brokersClock = "LogAppendTime"
 	smallIndex   = 1 << 20
 )
@@ -82,6 +85,8 @@ func (c Config) known(name string) (Policy, bool) {
 	case name == schemas.TopicRedriven:
 		// One partition: each transaction of a redrive writes to it.
 		return Policy{Partitions: 1, Configs: expire(redrivenFactor * c.deadLetters())}, true
+	case name == schemas.TopicSeen:
+		return Policy{Partitions: c.Partitions, Configs: expire(c.Remembered + seenSlack)}, true
 	case name == schemas.TopicWorkspace, name == schemas.TopicRegulations:
 		return Policy{Partitions: 1, Configs: c.keepLast()}, true
 	case name == schemas.TopicPersonasInternal:

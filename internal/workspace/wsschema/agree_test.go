@@ -90,7 +90,13 @@ func TestTheSchemaAcceptsWorkspaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"of every key": wstest.File, "of docker compose": string(ours), "empty": "sources: []\ndestinations: []\n"} {
+	page, err := os.ReadFile("../../../docs/personas.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(page), "```yaml\n")
+	example, _, _ = strings.Cut(example, "```")
+	for name, text := range map[string]string{"of definitions": "sources: []\ndestinations: []\n" + example, "of every key": wstest.File, "of docker compose": string(ours), "empty": "sources: []\ndestinations: []\n"} {
 		if err := schema.Validate(asEditorsSee(t, rootOf(t, text))); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -121,26 +127,40 @@ func TestTheSchemaRefusesMistakes(t *testing.T) {
 		"sources of another form": {
 			"sources: [website]", "sources: website",
 		},
-		"no endpoints":               {"endpoints:\n      - url: https://crm.example.com/hooks/events\n        headers: {X-Team: growth}\n", "endpoints: []\n"},
-		"six endpoints":              {"- url: https://crm.example.com/hooks/events\n", strings.Repeat("- url: https://crm.example.com/\n      ", 6) + "- url: https://h/\n"},
-		"another scheme":             {"https://crm", "ftp://crm"},
-		"no host":                    {"https://crm.example.com/hooks", "https:///hooks"},
-		"a fragment":                 {"hooks/events", "hooks#events"},
-		"a space in a URL":           {"hooks/events", "hooks/my events"},
-		"a number for a URL":         {"https://crm.example.com/hooks/events", "7"},
-		"a header that signs":        {"X-Team", "X-signaturE"},
-		"a header of the connection": {"X-Team", "TE"},
-		"a header with a space":      {"X-Team", "X Team"},
-		"a header with a line break": {"X-Team: growth", `X-Team: "a\nb"`},
-		"a header that is empty":     {"X-Team: growth", "X-Team: ''"},
-		"headers of another form":    {"{X-Team: growth}", "[X-Team]"},
-		"another action":             {"action: block", "action: drop"},
-		"another JSON type":          {"{type: integer}", "{type: int}"},
-		"an event, no name":          {"Signed Out: {}", "'': {}"},
-		"an event cut short":         {"Signed Out: {}", "Signed Out:"},
-		"traits of a page":           {"      page:\n        properties:", "      page:\n        traits:"},
-		"properties of a user":       {"        traits:\n", "        properties:\n"},
-		"truth as text":              {"required: true", "required: 'true'"},
+		"no endpoints":                    {"endpoints:\n      - url: https://crm.example.com/hooks/events\n        headers: {X-Team: growth}\n", "endpoints: []\n"},
+		"six endpoints":                   {"- url: https://crm.example.com/hooks/events\n", strings.Repeat("- url: https://crm.example.com/\n      ", 6) + "- url: https://h/\n"},
+		"another scheme":                  {"https://crm", "ftp://crm"},
+		"no host":                         {"https://crm.example.com/hooks", "https:///hooks"},
+		"a fragment":                      {"hooks/events", "hooks#events"},
+		"a space in a URL":                {"hooks/events", "hooks/my events"},
+		"a number for a URL":              {"https://crm.example.com/hooks/events", "7"},
+		"a header that signs":             {"X-Team", "X-signaturE"},
+		"a header of the connection":      {"X-Team", "TE"},
+		"a header with a space":           {"X-Team", "X Team"},
+		"a header with a line break":      {"X-Team: growth", `X-Team: "a\nb"`},
+		"a header that is empty":          {"X-Team: growth", "X-Team: ''"},
+		"headers of another form":         {"{X-Team: growth}", "[X-Team]"},
+		"another action":                  {"action: block", "action: drop"},
+		"another JSON type":               {"{type: integer}", "{type: int}"},
+		"an event, no name":               {"Signed Out: {}", "'': {}"},
+		"an event cut short":              {"Signed Out: {}", "Signed Out:"},
+		"traits of a page":                {"      page:\n        properties:", "      page:\n        traits:"},
+		"properties of a user":            {"        traits:\n", "        properties:\n"},
+		"an audience without a condition": {"    when:\n      all:\n        - {did: Order Completed, take: sum, of: total, is: {gte: 500}, within: 90d, sources: [website]}\n        - {not: {trait: plan, is: [staff, test]}}\n", ""},
+		"a key of a trait in an audience": {"    stay: 1d", "    every: 1d"},
+		"a condition of two forms":        {"{not: {trait: plan, is: [staff, test]}}", "{not: {trait: plan, is: 1}, audience: a}"},
+		"a condition of none":             {"{not: {trait: plan, is: [staff, test]}}", "{}"},
+		"a condition of a later release":  {"within: 90d, sources", "then_not: {did: Refunded, within: 1d}, sources"},
+		"no test":                         {"is: [staff, test]", "is: []"},
+		"another operator":                {"{gte: 500}", "{ge: 500}"},
+		"another aggregate":               {"take: sum", "take: total"},
+		"a window that is no duration":    {"within: 90d", "within: 90"},
+		"a filter without a test":         {"{total: {gt: 0}}", "{total: {}}"},
+		"a number as text":                {"{total: {gt: 0}}", "{total: {gt: '0'}}"},
+		"on_delete of another word":       {"on_delete: exit", "on_delete: leave"},
+		"a bound of nothing":              {"max: 50", "max: 0"},
+		"the built-in source declared":    {"- id: website", "- id: personas"},
+		"truth as text":                   {"required: true", "required: 'true'"},
 	} {
 		text := strings.Replace(wstest.File, change[0], change[1], 1)
 		if text == wstest.File {

@@ -73,7 +73,7 @@ func below(w io.Writer, s *kind.Shape, indent string) {
 	case kind.Struct:
 		rows(w, s, indent, indent)
 	case kind.List:
-		switch s.Elem.Form { //nolint:exhaustive // the others consist of nothing
+		switch s.Elem.Form {
 		case kind.Struct:
 			rows(w, s.Elem, indent+"- ", indent+"  ")
 		case kind.Tree:

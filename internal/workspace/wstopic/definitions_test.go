@@ -64,7 +64,7 @@ func TestADeletedIDIsNeverUsedAgain(t *testing.T) {
 	p := publisher(t, c)
 	const kept, left, trait = "{id: kept, when: {did: E}}", "{id: gone, on_delete: exit, when: {did: E}}", "traits: [{id: t, take: count, did: E}]\n"
 	apply(t, p, file(t, "audiences: ["+kept+", "+left+"]\n"+trait))
-	if changes := wstest.Lines(apply(t, p, file(t, "audiences: []\n"))); strings.Join(changes, ", ") != "- audience gone, - audience kept, - trait t" {
+	if changes := wstest.Lines(apply(t, p, file(t, "audiences: []\ntraits: []\n"))); strings.Join(changes, ", ") != "- audience gone, - audience kept, - trait t" {
 		t.Errorf("deleted: %v", changes)
 	}
 	s := read(t, c).Snapshot
@@ -85,8 +85,29 @@ func TestADeletedIDIsNeverUsedAgain(t *testing.T) {
 		}
 	}
 	apply(t, p, file(t, "audiences: [{id: other, when: {did: E}}]\n"))
-	if _, err := p.Apply(t.Context(), file(t, "traits: [{id: other, take: count, did: E}]\n")); !errors.Is(err, workspace.ErrUsedID) {
+	if _, err := p.Apply(t.Context(), file(t, "audiences: []\ntraits: [{id: other, take: count, did: E}]\n")); !errors.Is(err, workspace.ErrUsedID) {
 		t.Errorf("an audience becomes a trait: %v", err)
+	}
+}
+
+// TestASectionThatIsLeftOut deletes nothing, since what it deletes can't be brought back.
+func TestASectionThatIsLeftOut(t *testing.T) {
+	t.Parallel()
+	c := testkit.Brokers(t)
+	p := publisher(t, c)
+	const audiences, traits = "audiences: [{id: a, when: {did: E}}]\n", "traits: [{id: t, take: count, did: E}]\n"
+	apply(t, p, file(t, audiences+traits))
+	for definitions, want := range map[string]string{
+		audiences: "traits, of which the workspace in force has 1; `traits: []` deletes them",
+		traits:    "audiences, of which the workspace in force has 1; `audiences: []` deletes them",
+	} {
+		if _, err := p.Apply(t.Context(), file(t, definitions)); !errors.Is(err, workspace.ErrLeftOut) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", definitions, err)
+		}
+	}
+	apply(t, p, file(t, audiences+"traits: []\n"))
+	if changes := apply(t, p, file(t, audiences)); len(changes) > 0 { // there is nothing left to delete
+		t.Errorf("changed %v", changes)
 	}
 }
 

@@ -17,6 +17,9 @@
 //
 // # Non-obvious
 //
+//   - The id of a deleted audience or trait is refused for good, since destinations may
+//     hold its values (TestADeletedIDIsNeverUsedAgain); so a file that lacks the whole
+//     section, as one that was cut short, deletes none (TestASectionThatIsLeftOut).
 //   - The topic carries interleaved transactions, so a marker ends only its own
 //     producer's (TestAnEndInTheMidstOfAnotherTransaction).
 //   - A record of a later version leaves in force what was: to deliver as before is safer

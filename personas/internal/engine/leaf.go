@@ -160,6 +160,7 @@ func operationText(o *definition.Operation) string {
 		return text + o.At.UTC().Format(schemas.TimeLayout)
 	case definition.WithinLast, definition.BeforeLast, definition.WithinNext, definition.AfterNext:
 		return text + o.For.String()
+	default:
 	}
 	values := make([]string, len(o.Values))
 	for i, v := range o.Values {

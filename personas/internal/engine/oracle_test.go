@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 
@@ -95,42 +96,13 @@ func (o *oracle) keys() []string {
 func (o *oracle) look(p *person, now int64, cause engine.Cause) []change {
 	var all []change
 	for _, key := range o.keys() {
-		r := o.rules[key]
-		common := r.common()
-		deleted := r.audience != nil && r.audience.Deleted
-		if len(p.deeds) == 0 || !common.Enabled && !deleted || !deleted && (!r.ready || !p.identified() && !common.Anonymous) {
+		r, told := o.rules[key], p.told[key]
+		value, nothing := o.value(r, p, told, now, cause)
+		if nothing && told == nil || value == "" || told != nil && told.value == value {
 			continue
 		}
-		told := p.told[key]
-		var value string
-		switch {
-		case deleted:
-			// That a definition is gone is told by a sweep, not by chance.
-			if told == nil || !told.member || cause == engine.CauseTimer || cause == engine.CauseEvent {
-				continue
-			}
-			value = "false"
-		case r.audience != nil:
-			if o.holds(r, &r.audience.When, p, now) {
-				value = "true"
-			} else {
-				value = "false"
-			}
-			if told == nil && value == "false" {
-				continue
-			}
-		default:
-			v, empty := o.aggregate(r, p, r.trait.Take, r.trait.Of, &r.trait.Event, max(r.trait.AtLeast, 0), cmp.Or(r.trait.MaxValues, definition.MaxValues), false, now)
-			if told == nil && empty {
-				continue
-			}
-			value = literal(v)
-		}
-		if told != nil && told.value == value {
-			continue
-		}
-		every := common.AtMostEvery.Milliseconds()
-		if deleted {
+		every := r.common().AtMostEvery.Milliseconds()
+		if r.deleted() {
 			every = 0
 		}
 		at := now
@@ -147,6 +119,31 @@ func (o *oracle) look(p *person, now int64, cause engine.Cause) []change {
 		all = append(all, change{key, value, at, cause})
 	}
 	return all
+}
+
+func (r *rule) deleted() bool { return r.audience != nil && r.audience.Deleted }
+
+// value returns what is true by a rule, as text, "" if nothing may be told of it; nothing:
+// who was told nothing is told nothing.
+func (o *oracle) value(r *rule, p *person, told *said, now int64, cause engine.Cause) (value string, nothing bool) {
+	switch common := r.common(); {
+	case len(p.deeds) == 0:
+		return "", true
+	case r.deleted():
+		// That a definition is gone is told by a sweep, not by chance.
+		if told == nil || cause == engine.CauseTimer || cause == engine.CauseEvent {
+			return "", true
+		}
+		return "false", true
+	case !common.Enabled || !r.ready || !p.identified() && !common.Anonymous:
+		return "", true
+	case r.audience != nil:
+		holds := o.holds(r, &r.audience.When, p, now)
+		return strconv.FormatBool(holds), !holds
+	}
+	t := r.trait
+	v, empty := o.aggregate(r, p, t.Take, t.Of, &t.Event, t.AtLeast, cmp.Or(t.MaxValues, definition.MaxValues), false, now)
+	return literal(v), empty
 }
 
 // pass lets time pass: it looks at every instant at which anything could change.
@@ -322,18 +319,8 @@ func (o *oracle) aggregate(r *rule, p *person, take definition.Aggregate, of def
 	} else {
 		spec = specOf(take, e.Window, nil, most)
 	}
-	var matching, inside []deed
-	for _, d := range p.deeds {
-		if d.offset < r.since || !selects(e, &d) || of != nil && valueIn(&d, of) == nil {
-			continue
-		}
-		if e.Window.Kind == definition.Since && (d.at < e.Window.Since.UnixMilli() || !e.Window.Until.IsZero() && d.at >= e.Window.Until.UnixMilli()) {
-			continue
-		}
-		matching = append(matching, d)
-	}
-	// Of the same time the later one in the log is the later one.
-	slices.SortFunc(matching, func(a, b deed) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.offset, b.offset)) })
+	matching := r.matching(p, e, of)
+	var inside []deed
 	in := func(at int64) bool {
 		at = spec.At(at)
 		switch e.Window.Kind {
@@ -372,6 +359,22 @@ func (o *oracle) aggregate(r *rule, p *person, take definition.Aggregate, of def
 	default:
 		return arithmetic(take, inside, of)
 	}
+}
+
+// matching returns the deeds that an event selects, with a value, at whatever time; the
+// earliest first. Of the same time the later one in the log is the later one.
+func (r *rule) matching(p *person, e *definition.Event, of definition.Path) (all []deed) {
+	for _, d := range p.deeds {
+		if d.offset < r.since || !selects(e, &d) || of != nil && valueIn(&d, of) == nil {
+			continue
+		}
+		if e.Window.Kind == definition.Since && (d.at < e.Window.Since.UnixMilli() || !e.Window.Until.IsZero() && d.at >= e.Window.Until.UnixMilli()) {
+			continue
+		}
+		all = append(all, d)
+	}
+	slices.SortFunc(all, func(a, b deed) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.offset, b.offset)) })
+	return all
 }
 
 func arithmetic(take definition.Aggregate, inside []deed, of definition.Path) (v any, empty bool) {
@@ -529,7 +532,6 @@ func operationHolds(o *definition.Operation, v any, now int64) bool {
 	}
 	isOneOf := slices.ContainsFunc(operands, func(operand any) bool { return scalarsEqual(v, operand) })
 	text, isText := v.(string)
-	span := o.For.Milliseconds()
 	switch o.Op {
 	case definition.Exists:
 		return (v != nil) == operands[0].(bool)
@@ -543,20 +545,30 @@ func operationHolds(o *definition.Operation, v any, now int64) bool {
 		return !containsIt(v, operands[0])
 	case definition.StartsWith, definition.EndsWith:
 		part, ok := operands[0].(string)
-		return isText && ok && (o.Op == definition.StartsWith && strings.HasPrefix(text, part) || o.Op == definition.EndsWith && strings.HasSuffix(text, part))
+		return isText && ok && map[definition.Op]bool{definition.StartsWith: strings.HasPrefix(text, part), definition.EndsWith: strings.HasSuffix(text, part)}[o.Op]
 	case definition.Gt, definition.Gte, definition.Lt, definition.Lte:
-		order, ok := 0, false
-		switch operand := operands[0].(type) {
-		case float64:
-			var f float64
-			if f, ok = v.(float64); ok {
-				order = cmp.Compare(f, operand)
-			}
-		case string:
-			order, ok = strings.Compare(text, operand), isText
-		}
+		order, ok := orderOf(v, operands[0])
 		return ok && map[definition.Op]bool{definition.Gt: order > 0, definition.Gte: order >= 0, definition.Lt: order < 0, definition.Lte: order <= 0}[o.Op]
+	default:
+		return instantHolds(o, v, now)
 	}
+}
+
+func orderOf(v, operand any) (order int, ok bool) {
+	switch operand := operand.(type) {
+	case float64:
+		f, isNumber := v.(float64)
+		return cmp.Compare(f, operand), isNumber
+	case string:
+		text, isText := v.(string)
+		return strings.Compare(text, operand), isText
+	default:
+		return 0, false
+	}
+}
+
+func instantHolds(o *definition.Operation, v any, now int64) bool {
+	span := o.For.Milliseconds()
 	at, ok := instantOf(v)
 	return ok && map[definition.Op]bool{
 		definition.Before:     at < o.At.UnixMilli(),

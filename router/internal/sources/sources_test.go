@@ -58,7 +58,7 @@ func TestWaitsForASource(t *testing.T) {
 		if !s.Await(t.Context(), live, from("web", "app"), wait) || time.Since(began) != 3*time.Second {
 			t.Errorf("waited %v, want 3s: until the workspace has both", time.Since(began))
 		}
-		if !s.Await(t.Context(), live, from("web", "old", ""), wait) || time.Since(began) != 3*time.Second {
+		if !s.Await(t.Context(), live, from("web", "old", "personas", ""), wait) || time.Since(began) != 3*time.Second {
 			t.Errorf("waited %v for sources that are there, disabled or not", time.Since(began)-3*time.Second)
 		}
 	})

@@ -70,7 +70,7 @@ func (v value) list(s *kind.Shape, to reflect.Value) {
 	if !ok {
 		return
 	}
-	if len(items) > 0 {
+	if len(items) > 0 || s.Elem.Form == kind.Tree { // of which none is not the same as no list
 		to.Set(reflect.MakeSlice(to.Type(), len(items), len(items)))
 	}
 	for i, item := range items {

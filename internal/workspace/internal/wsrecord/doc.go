@@ -1,13 +1,21 @@
 // Package wsrecord turns workspaces into records of the topic `workspace` and
 // back. It knows bytes and keys, and nothing of brokers.
 //
-// The topic holds one record per source and destination, in its partition 0:
+// The topic holds one record per source, destination, audience and trait, in its partition 0:
 //
 //	source/website   {"name":"Website","writeKeySHA256":"d2a8…","enabled":true,
 //	                  "trackingPlan":{"action":"block","events":{"Signed Up":{"properties":{"plan":{"type":"string","required":true}}}}}}
 //	destination/crm  {"type":"webhooks","name":"CRM","sources":["website"],"enabled":true,
 //	                  "sharedSecret":"…","endpoints":[{"url":"https://…","headers":[{"name":"X-Team","value":"…"}]}]}
+//	audience/big_spenders  {"revision":3,"definition":{"id":"big_spenders","when":{…},…}}
+//	trait/orders_30d       {"revision":1,"definition":{"id":"orders_30d","take":"count",…}}
+//	personas/settings      {"profiles":true}
+//	identity/settings      {"anonymousIds":{"max":100,"per":"7d"}}
 //	workspace/applied {}
+//
+// The revision of a definition grows by one with each change. One that is deleted stays,
+// with "deleted":true, so that its id is never used again. What it says is read whole or
+// not at all, unlike the members of others.
 //
 // A record without value removes what its key names. workspace/applied is
 // written with the first workspace that people apply and never removed: it

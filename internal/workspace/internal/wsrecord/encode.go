@@ -94,7 +94,7 @@ func (w *writer) value(s *kind.Shape, v reflect.Value) error {
 	switch s.Form {
 	case kind.Tree:
 		record, err := kind.Owner(v).Record()
-		w.Buffer.Write(record)
+		w.Write(record)
 		return err
 	case kind.Struct:
 		return w.structure(s, v)

@@ -74,7 +74,8 @@ func Secretive() *workspace.Snapshot {
 	)
 }
 
-// Of returns a workspace of one source and the destinations with ids.
+// Of returns a workspace of one source and the destinations with ids, and says that it
+// has no definitions.
 func Of(ids ...string) *workspace.Snapshot {
 	destinations := make([]workspace.Destination, len(ids))
 	for i, id := range ids {
@@ -83,7 +84,11 @@ func Of(ids ...string) *workspace.Snapshot {
 			Endpoints: []workspace.Endpoint{{URL: "https://" + id + ".example.com/"}},
 		}
 	}
-	return workspace.NewSnapshot([]workspace.Source{{ID: "website", WriteKeyHash: workspace.HashWriteKey("wk"), Enabled: true}}, destinations)
+	return (&workspace.Document{
+		Sources:      []workspace.Source{{ID: "website", WriteKeyHash: workspace.HashWriteKey("wk"), Enabled: true}},
+		Destinations: destinations,
+		Audiences:    []workspace.Audience{}, Traits: []workspace.Trait{}, // which deletes those there were
+	}).Snapshot()
 }
 
 // IDs returns the ids of the destinations of a workspace.
