@@ -22,8 +22,8 @@ func Stage() *pipeline.Stage {
 			"traits of users are, and writes each change to raw-events as a call, exactly once. Processes\n" +
 			"share the partitions; each keeps the state of its users in a directory of its own.",
 		Topics: []pipeline.Topic{
-			{Name: schemas.TopicRawEvents, Write: true, Why: "reads calls, and tells changes", Consumed: pipeline.Verb{To: "fold into audiences", Done: "folded into audiences"}},
-			{Name: schemas.TopicPersonasInternal, Write: true, Why: "tells time, and what owners of users tell each other", Consumed: pipeline.Verb{To: "process", Done: "processed"}},
+			{Name: schemas.TopicRawEvents, Write: true, Why: "reads calls, and tells what changes", Consumed: pipeline.Verb{To: "fold into audiences", Done: "folded into audiences"}},
+			{Name: schemas.TopicPersonasInternal, Write: true, Why: "keeps time, and hands users over", Consumed: pipeline.Verb{To: "follow", Done: "followed"}},
 			{Name: schemas.TopicPersonasChangelog, Read: true, Write: true, Why: "keeps and restores the state of users"},
 			{Name: schemas.TopicWorkspace, Read: true, Why: "knows audiences and computed traits"},
 			{Name: schemas.TopicRegulations, Read: true, Why: "knows suppressed users, of whom it tells nothing"},
@@ -33,9 +33,9 @@ func Stage() *pipeline.Stage {
 			Copy: pipeline.Copy{
 				Group:   Bookmark,
 				Why:     "keeps a copy of its offsets that brokers don't forget",
-				Without: "it works, but goes on by the state it has kept if its offsets are lost",
+				Without: "it works, and goes on by the state of its users if its offsets are lost",
 			},
-			Forgotten: "would go on by the state that it has kept",
+			Forgotten: "would go on by the state of its users",
 		},
 		Transactions: pipeline.Transactions{Prefix: transactions, Why: "folds and tells exactly once"},
 		Users:        true,

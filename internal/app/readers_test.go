@@ -16,6 +16,7 @@ import (
 	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/broker"
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/personas"
 	"github.com/anabranch/anabranch/router"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
@@ -25,7 +26,9 @@ import (
 func TestReaders(t *testing.T) {
 	stages := Stages().Make()
 	for topic, want := range map[string][]string{
-		schemas.TopicRawEvents:              {router.Group},
+		schemas.TopicRawEvents:              {router.Group, personas.Group},
+		schemas.TopicPersonasInternal:       {personas.Group},
+		schemas.TopicPersonasChangelog:      nil,
 		schemas.DeliverTopic("crm"):         {webhooksink.Group},
 		schemas.RetryTopic(5 * time.Second): {webhooksink.Group},
 		schemas.TopicDeadLetters:            nil,

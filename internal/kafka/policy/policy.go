@@ -193,6 +193,12 @@ func DeliverPartitions(n int) int {
 // deliverChoices are the numbers that DeliverPartitions chooses from.
 func deliverChoices() []int { return []int{6, 2, 1} }
 
+// BesideRaw reports whether a topic has as many partitions as raw-events, whatever the
+// settings say: what concerns a user is on one partition of each.
+func BesideRaw(topic string) bool {
+	return topic == schemas.TopicPersonasInternal || topic == schemas.TopicPersonasChangelog
+}
+
 // IsDeliver reports whether a topic is a destination's.
 func IsDeliver(topic string) bool {
 	return schemas.PrefixOf(topic) == schemas.DeliverPrefix
