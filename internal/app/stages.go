@@ -6,6 +6,7 @@ import (
 
 	"github.com/anabranch/anabranch/ingest"
 	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/personas"
 	"github.com/anabranch/anabranch/router"
 	webhooksink "github.com/anabranch/anabranch/webhook-sink"
 )
@@ -15,7 +16,7 @@ const TargetRun = "run"
 
 // Stages is the list of stages.
 func Stages() pipeline.List {
-	return pipeline.List{ingest.Stage, router.Stage, webhooksink.Stage}
+	return pipeline.List{ingest.Stage, router.Stage, personas.Stage, webhooksink.Stage}
 }
 
 // stagesOf returns those of the stages that a target is made of.
@@ -54,6 +55,7 @@ func (p *plumbing) process(s *pipeline.Stage) *pipeline.Process {
 		Kafka:        p.options,
 		Topics:       p.topics,
 		Register:     p.register,
+		DataDir:      p.cfg.DataDir,
 		Instance:     p.instance.transactional,
 		Member:       p.instance.member(s.Name),
 		Returns:      p.instance.returns,

@@ -34,8 +34,7 @@ type Process struct {
 	// [Stage.Users].
 	Register *regulation.Register
 
-	// DataDir is a directory where the stage may keep files that it can do without; empty:
-	// there is none.
+	// DataDir is where the process keeps files.
 	DataDir string
 
 	// Instance tells this process from the others of the stage, and is the same again
