@@ -197,3 +197,5 @@ func (b *bench) begun(tb testing.TB, changes ...func(*Config, *Settings)) {
 	}, "each clock to have ticked")
 	stop()
 }
+
+func manual() kgo.Opt { return kgo.RecordPartitioner(kgo.ManualPartitioner()) }

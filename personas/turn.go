@@ -29,7 +29,8 @@ func (p *processor) turn(ctx context.Context, t *runner.Transaction, w *work) er
 	if w.meta.Time == 0 {
 		return nil // what time it is nobody has said yet
 	}
-	for _, step := range []func(context.Context, *runner.Transaction, *work) (more bool, err error){p.timers, p.fill, p.sweep} {
+	// A sweep looks at users whom the store has, so it comes before what fills in others.
+	for _, step := range []func(context.Context, *runner.Transaction, *work) (more bool, err error){p.timers, p.sweep, p.fill} {
 		more, err := step(ctx, t, w)
 		if err != nil {
 			return err
@@ -134,7 +135,7 @@ func (p *processor) sweep(ctx context.Context, t *runner.Transaction, w *work) (
 		w.meta.Sweep = &changelog.Sweep{From: next}
 		return true, nil
 	}
-	// Users whom this transaction was the first to see are by the definitions in force.
+	// Users whom this transaction is the first to see are looked at as their calls are taken.
 	w.meta.Sweep, w.meta.Residue = nil, nil
 	return w.c.of != p.c.of, nil
 }
