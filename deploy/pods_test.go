@@ -79,6 +79,9 @@ func TestSecretsAreNotShared(t *testing.T) {
 		if _, has := env["ADMIN_TOKEN"]; has != (name == "ingest") {
 			t.Errorf("%s has ADMIN_TOKEN: %t", name, has)
 		}
+		if _, has := env["SECRETS_KEY"]; has != (user == "webhook-sink" || user == "apply") {
+			t.Errorf("%s has SECRETS_KEY: %t", name, has)
+		}
 	}
 }
 
@@ -95,6 +98,31 @@ func TestStagesAreTargets(t *testing.T) {
 	slices.Sort(want)
 	if !slices.Equal(run, want) {
 		t.Errorf("the manifests run %q, the stages are %q", run, want)
+	}
+}
+
+// TestComposeKeepsTheKey from all services but those that need it.
+func TestComposeKeepsTheKey(t *testing.T) {
+	t.Parallel()
+	var compose struct {
+		Services map[string]struct{ Environment map[string]any }
+	}
+	text, err := os.ReadFile("../docker-compose.yml")
+	if err == nil {
+		err = yaml.Unmarshal(text, &compose)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var with []string
+	for name, service := range compose.Services {
+		if _, has := service.Environment["SECRETS_KEY"]; has {
+			with = append(with, name)
+		}
+	}
+	slices.Sort(with)
+	if !slices.Equal(with, []string{"webhook-sink", "workspace"}) {
+		t.Errorf("%v have SECRETS_KEY", with)
 	}
 }
 

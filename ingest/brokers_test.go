@@ -24,19 +24,6 @@ import (
 
 const oneCall = `{"userId":"u","messageId":"m"}`
 
-// hold keeps the next produce request at the broker until release is called;
-// held is closed when it is there.
-func hold(c *kfake.Cluster) (held chan struct{}, release func()) {
-	held, open := make(chan struct{}), make(chan struct{})
-	c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
-		c.DropControl()
-		close(held)
-		c.SleepControl(func() { <-open })
-		return nil, nil, false
-	})
-	return held, func() { close(open) }
-}
-
 // virtualStage returns a stage in a synctest bubble, with its store watched but
 // without its server: requests are given to the handler.
 func virtualStage(t *testing.T, options []kgo.Opt) *stage {
@@ -77,7 +64,7 @@ func TestAnswerComesAfterTheAcknowledgement(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := testkit.Virtual(t)
 		s := virtualStage(t, cluster.Options())
-		_, release := hold(cluster.Fake)
+		_, release := testkit.HoldProduce(cluster.Fake)
 		var answered atomic.Bool
 		done := make(chan *httptest.ResponseRecorder)
 		go func() {
@@ -173,7 +160,7 @@ func TestARefusedWriteIsUnavailable(t *testing.T) {
 
 func TestAClientThatHangsUpHasSentItsCall(t *testing.T) {
 	s := start(t, testkit.Fake(t))
-	held, release := hold(s.cluster.Fake)
+	held, release := testkit.HoldProduce(s.cluster.Fake)
 	ctx, hangUp := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.Addr()+"/v1/identify", strings.NewReader(oneCall))
 	if err != nil {

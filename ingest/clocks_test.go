@@ -18,7 +18,7 @@ func TestAWrongClockIsCorrectedCountedAndTold(t *testing.T) {
 	if stored := s.stored(t, 2)[0]; !strings.Contains(stored, `"timestamp":"2026-11-21T11:59:50.000Z"`) {
 		t.Errorf("stored %s", stored)
 	}
-	if got := values(t, s.registry)["anabranch_ingest_skewed_clocks_total"]; got != 2 {
+	if got := testkit.Counters(t, s.registry)["anabranch_ingest_skewed_clocks_total"]; got != 2 {
 		t.Errorf("counted %v events", got)
 	}
 	if !strings.Contains(s.log.String(), "source=website ahead=24h0m10s events=2") {

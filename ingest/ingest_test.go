@@ -23,7 +23,7 @@ func TestStopFinishesWhatIsInHand(t *testing.T) {
 	s.cluster = cluster
 	stop := s.run(t)
 	testkit.Until(t, func() bool { return s.Ready() == nil }, "the stage to be ready")
-	held, release := hold(cluster.Fake)
+	held, release := testkit.HoldProduce(cluster.Fake)
 	got := make(chan reply)
 	go func() { got <- s.post(t, "/v1/identify", oneCall) }()
 	<-held

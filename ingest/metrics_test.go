@@ -3,7 +3,6 @@ package ingest
 import (
 	"log/slog"
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,38 +16,15 @@ import (
 	"github.com/anabranch/anabranch/test/testkit"
 )
 
-// values returns every counter of a registry by its name and label value.
-func values(t *testing.T, registry *prometheus.Registry) map[string]float64 {
-	t.Helper()
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := make(map[string]float64)
-	for _, family := range families {
-		if family.GetType().String() != "COUNTER" {
-			continue
-		}
-		for _, m := range family.GetMetric() {
-			name := []string{family.GetName()}
-			for _, label := range m.GetLabel() {
-				name = append(name, label.GetValue())
-			}
-			all[strings.Join(name, " ")] = m.GetCounter().GetValue()
-		}
-	}
-	return all
-}
-
 func (s *stage) value(t *testing.T, name, label string) float64 {
 	t.Helper()
-	return values(t, s.registry)[name+" "+label]
+	return testkit.Counters(t, s.registry)[name+" "+label]
 }
 
 func TestSeriesExistBeforeTheFirstEvent(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	metrics.New(registry, slog.New(slog.DiscardHandler))
-	all := values(t, registry)
+	all := testkit.Counters(t, registry)
 	if len(all) != 4+12+6+13 {
 		t.Errorf("got %d series: %v", len(all), all)
 	}
@@ -130,7 +106,7 @@ func TestCountersAddUp(t *testing.T) {
 		"anabranch_ingest_identity_blocked_total":      0,
 		"anabranch_ingest_connections_shed_total":      0,
 	}
-	if diff := cmp.Diff(want, values(t, s.registry)); diff != "" {
+	if diff := cmp.Diff(want, testkit.Counters(t, s.registry)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

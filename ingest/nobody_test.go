@@ -39,7 +39,7 @@ func TestIDsOfNobody(t *testing.T) {
 	if diff := cmp.Diff(want, s.stored(t, len(want))); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
-	if got := values(t, s.registry)["anabranch_ingest_identity_blocked_total"]; got != 6 {
+	if got := testkit.Counters(t, s.registry)["anabranch_ingest_identity_blocked_total"]; got != 6 {
 		t.Errorf("counted %v", got)
 	}
 	if !strings.Contains(s.log.String(), "ids of users stand for nobody") {

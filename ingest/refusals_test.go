@@ -42,7 +42,7 @@ func TestNothingTellsAKey(t *testing.T) {
 	for _, text := range s.stored(t, accepted) {
 		out.WriteString(text)
 	}
-	for name := range values(t, s.registry) {
+	for name := range testkit.Counters(t, s.registry) {
 		out.WriteString(name)
 	}
 	out.WriteString(s.log.String())

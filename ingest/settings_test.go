@@ -70,7 +70,7 @@ func TestSettingsThatAClientHas(t *testing.T) {
 			t.Errorf("%s: got %d %s %v, want %d", known, got.status, got.body, got.header, want)
 		}
 	}
-	if got := values(t, s.registry)["anabranch_ingest_requests_total 304"]; got != 4 {
+	if got := testkit.Counters(t, s.registry)["anabranch_ingest_requests_total 304"]; got != 4 {
 		t.Errorf("counted %v", got)
 	}
 }

@@ -23,7 +23,8 @@ func Stage() *pipeline.Stage {
 		Topics: []pipeline.Topic{
 			{Name: schemas.TopicRawEvents, Write: true, Why: "stores calls"},
 			{Name: schemas.TopicDeadLetters, Write: true, Why: "stores calls that a tracking plan blocks"},
-			{Name: schemas.TopicWorkspace, Read: true, Write: true, Why: "knows write keys; stores deletion requests"},
+			{Name: schemas.TopicWorkspace, Read: true, Why: "knows write keys"},
+			{Name: schemas.TopicRegulations, Read: true, Write: true, Why: "stores deletion requests and suppressed users"},
 		},
 		Transactions: pipeline.Transactions{Prefix: regulations + "-", Why: "carries out a deletion request once"},
 		Users:        true,
@@ -55,7 +56,7 @@ func made(cfg *Config, p *pipeline.Process) (*pipeline.Made, error) {
 	}
 	beside := NewRegulations(in, set, RegulationSettings{
 		Register: p.Register,
-		Ledger:   &regulation.Ledger{Kafka: p.Kafka("regulations"), TransactionalID: id},
+		Ledger:   &regulation.Ledger{Kafka: p.Kafka("regulations"), TransactionalID: id, Suppressed: &p.Register.Suppressed},
 	})
 	return &pipeline.Made{
 		Stage: in, Addr: in.Addr(), Beside: []service.Service{beside},

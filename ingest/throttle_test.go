@@ -35,7 +35,7 @@ func TestASourceThatSendsTooMuch(t *testing.T) {
 	if got := s.value(t, "anabranch_ingest_throttled_total", ""); got != 0 {
 		t.Errorf("a label: %v", got)
 	}
-	if got := values(t, s.registry)["anabranch_ingest_throttled_total"]; got != 250 {
+	if got := testkit.Counters(t, s.registry)["anabranch_ingest_throttled_total"]; got != 250 {
 		t.Errorf("counted %v events", got)
 	}
 	if !strings.Contains(s.log.String(), "see INGEST_RATE_PER_SOURCE") {

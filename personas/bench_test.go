@@ -1,7 +1,6 @@
 package personas
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -76,7 +75,9 @@ func (b *bench) stage(tb testing.TB, changes ...func(*Config, *Settings)) *runni
 }
 
 // virtually has a stage speak to the brokers of a virtual cluster.
-func (b *bench) virtually(_ *Config, set *Settings) { set.Kafka = slices.Concat(set.Kafka, b.Options()) }
+func (b *bench) virtually(_ *Config, set *Settings) {
+	set.Kafka = slices.Concat(set.Kafka, b.Options())
+}
 
 func start(tb testing.TB, r *running) (stop func()) {
 	tb.Helper()
@@ -137,16 +138,17 @@ func (b *bench) sent() int { return b.calls }
 func read(tb testing.TB, rec *kgo.Record) told {
 	tb.Helper()
 	var call struct {
-		UserID, AnonymousID string
-		Traits              map[string]json.RawMessage
-		Timestamp           time.Time
-		Context             struct {
+		UserID      string                     `json:"userId"`
+		AnonymousID string                     `json:"anonymousId"`
+		Traits      map[string]json.RawMessage `json:"traits"`
+		Timestamp   time.Time                  `json:"timestamp"`
+		Context     struct {
 			Personas struct {
 				Key     string `json:"computation_key"`
-				Cause   string
-				Version int
-			}
-		}
+				Cause   string `json:"cause"`
+				Version int    `json:"version"`
+			} `json:"personas"`
+		} `json:"context"`
 	}
 	if err := json.Unmarshal(rec.Value, &call); err != nil {
 		tb.Fatal(err)
@@ -181,25 +183,20 @@ func trackEvent(name string, within time.Duration) definition.Event {
 	return e
 }
 
-// counted is a trait that counts events of all time: each of them is told.
-func counted(id, event string) engine.Trait {
-	return engine.Trait{Trait: definition.Trait{Common: common(id), Take: definition.Count, Event: trackEvent(event, 0)}, Version: 1}
+// counted is a trait that counts orders of all time: each of them is told.
+func counted() engine.Trait {
+	return engine.Trait{Trait: definition.Trait{Common: common("orders"), Take: definition.Count, Event: trackEvent("Order", 0)}, Version: 1}
 }
 
-// idle waits until the stage has processed all there is.
-func (b *bench) idle(tb testing.TB) {
+// begun has a stage be there once: what comes from then on is no history.
+func (b *bench) begun(tb testing.TB, changes ...func(*Config, *Settings)) {
 	tb.Helper()
+	stop := start(tb, b.stage(tb, changes...))
 	testkit.Until(tb, func() bool {
-		commits, err := b.topics.Commits(context.WithoutCancel(tb.Context()), Group, schemas.TopicRawEvents)
-		if err != nil {
-			return false
-		}
-		extents, err := b.topics.Extents(tb.Context(), schemas.TopicRawEvents)
-		for num, extent := range extents[schemas.TopicRawEvents] {
-			if commits[num].Offset < extent.End && extent.End > 0 {
-				return false
-			}
-		}
-		return err == nil
-	}, "all calls to be processed")
+		commits, err := b.topics.Commits(tb.Context(), Group, schemas.TopicPersonasInternal)
+		return err == nil && len(commits) == partitions
+	}, "each clock to have ticked")
+	stop()
 }
+
+func manual() kgo.Opt { return kgo.RecordPartitioner(kgo.ManualPartitioner()) }

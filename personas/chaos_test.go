@@ -20,7 +20,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/kafka"
-	"github.com/anabranch/anabranch/internal/kafka/groups"
 	"github.com/anabranch/anabranch/internal/kafka/ranges"
 	"github.com/anabranch/anabranch/personas/internal/changelog"
 	"github.com/anabranch/anabranch/personas/internal/engine"
@@ -108,8 +107,9 @@ func (b *bench) refuseSome() *atomic.Int64 {
 // remains is that of the calls in the log.
 func TestExactlyOnce(t *testing.T) {
 	t.Parallel()
-	definitions := engine.Definitions{Audiences: []engine.Audience{audience("regulars", "Order", 3, 0)}, Traits: []engine.Trait{counted("orders", "Order")}}
+	definitions := engine.Definitions{Audiences: []engine.Audience{audience("regulars", "Order", 3, 0)}, Traits: []engine.Trait{counted()}}
 	b := newBench(t, testkit.Fake(t, kfake.NumBrokers(1)), definitions)
+	b.begun(t)
 	random := rand.New(rand.NewPCG(1, 2)) // the same in each run
 	refuse := b.refuseSome()
 	want := make(map[string]int)
@@ -144,12 +144,7 @@ func TestExactlyOnce(t *testing.T) {
 	start(t, last)
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log(last.logs, last.Ready(), last.processor.owned())
-			lags, err := groups.Lags(context.Background(), b.client, Group, schemas.TopicRawEvents, schemas.TopicPersonasInternal)
-			t.Log(lags, err)
-			for _, part := range last.processor.parts {
-				t.Logf("%+v", part.Checkpoint)
-			}
+			t.Log(last.logs)
 		}
 	})
 	n := 0

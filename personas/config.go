@@ -19,7 +19,7 @@ import (
 // Config is what an operator may set.
 type Config struct {
 	Store              string        `env:"PERSONAS_STORE" envDefault:"pebble" desc:"where the state of users is at hand: pebble (files in PERSONAS_DATA_DIR) or memory; it is restored from the topic personas-changelog either way"`
-	DataDir            string        `env:"PERSONAS_DATA_DIR" envDefault:"./anabranch-data/personas" desc:"directory of the state of users; each process of the stage needs its own"`
+	DataDir            string        `env:"PERSONAS_DATA_DIR" desc:"directory of the state of users; each process of the stage needs its own. Empty: personas in DATA_DIR with the embedded broker, else ./anabranch-data/personas"`
 	StoreMemory        int           `env:"PERSONAS_STORE_MEMORY_BYTES" envDefault:"268435456" desc:"bytes of memory for the buffers and the cache of pebble"`
 	Profiles           int           `env:"PERSONAS_CACHED_PROFILES" envDefault:"10000" desc:"users of each partition whose state is kept ready in memory"`
 	MaxRecords         int           `env:"PERSONAS_MAX_RECORDS" envDefault:"5000" desc:"maximum number of calls in one transaction"`
@@ -37,9 +37,6 @@ func (c *Config) Validate() error {
 	var errs []error
 	if c.Store != storePebble && c.Store != storeMemory {
 		errs = append(errs, fmt.Errorf("PERSONAS_STORE=%s: expected pebble or memory", c.Store))
-	}
-	if c.Store == storePebble && c.DataDir == "" {
-		errs = append(errs, errors.New("PERSONAS_DATA_DIR is empty: expected a directory, or PERSONAS_STORE=memory"))
 	}
 	if c.StoreMemory < store.MinMemory {
 		errs = append(errs, fmt.Errorf("PERSONAS_STORE_MEMORY_BYTES=%d: expected at least %d", c.StoreMemory, store.MinMemory))

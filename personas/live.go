@@ -2,6 +2,7 @@ package personas
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,8 +23,8 @@ func (p *processor) live(ctx context.Context, t *runner.Transaction, w *work, re
 	w.advance(rec.Timestamp.UnixMilli())
 	h, err := kafka.HeadersOf(rec)
 	if err != nil {
-		p.metrics.now.events[invalid]++ // the router buries it
-		return 0, nil
+		p.metrics.now.events[invalid]++
+		return 0, nil //nolint:nilerr // the router buries it
 	}
 	switch h.Origin {
 	case schemas.OriginPersonas:
@@ -126,16 +127,14 @@ func requestOf(messageID string) string {
 }
 
 // message takes a record of personas-internal.
-func (p *processor) message(_ context.Context, _ *runner.Transaction, w *work, rec *kgo.Record) (results int, err error) {
+func (p *processor) message(w *work, rec *kgo.Record) {
 	m, err := message.Read(rec)
-	if err != nil {
+	switch {
+	case err != nil:
 		p.metrics.now.events[invalid]++
 		p.set.Logger.Warn("record of personas-internal can't be read and is left out", "error", err)
-		return 0, nil
-	}
-	if m.Kind == message.Tick {
+	case m.Kind == message.Tick:
 		p.metrics.now.ticks++
-		w.ticks = append(w.ticks[:len(w.ticks):len(w.ticks)], tick{m.End, rec.Timestamp.UnixMilli()})
+		w.ticks = append(slices.Clip(w.ticks), tick{m.End, rec.Timestamp.UnixMilli()})
 	}
-	return 0, nil
 }

@@ -41,7 +41,7 @@ type work struct {
 
 func (p *partition) begin(c *catalogue) *work {
 	p.users.Use(c.Catalogue)
-	w := &work{partition: p, c: c, meta: p.Meta.Clone(), ticks: p.ticks}
+	w := &work{partition: p, c: c, meta: p.Clone(), ticks: p.ticks}
 	adopt(&w.meta, c, w.meta.Clock())
 	return w
 }

@@ -32,7 +32,6 @@ type processor struct {
 	// again has a partition's clock tick at once, since there is more to do than a
 	// transaction may.
 	again func(num int32)
-	place func(user string) int32 // the partition of a user
 
 	mu    sync.Mutex
 	parts map[int32]*partition
@@ -65,6 +64,14 @@ func newProcessor(cfg Config, set Settings, s store.Store, m *metrics) *processo
 
 // Restore implements [runner.Stateful].
 func (p *processor) Restore(ctx context.Context, at map[kafka.Partition]runner.Place) error {
+	err := p.restore(ctx, at)
+	if err != nil && ctx.Err() == nil {
+		p.set.Logger.Error("partitions can't be processed without the state of their users, retrying", "error", kafka.Advised(err))
+	}
+	return err
+}
+
+func (p *processor) restore(ctx context.Context, at map[kafka.Partition]runner.Place) error {
 	var nums []int32
 	for of := range at {
 		if !slices.Contains(nums, of.Num) {
@@ -90,7 +97,7 @@ func (p *processor) Restore(ctx context.Context, at map[kafka.Partition]runner.P
 		if place.Next, err = begin(of, place, c); err != nil {
 			return err
 		}
-		if of.Topic == schemas.TopicRawEvents && c.Meta.Catalogue == "" && !place.Committed {
+		if of.Topic == schemas.TopicRawEvents && c.Catalogue == "" && !place.Committed {
 			if extents == nil {
 				if extents, err = p.set.Topics.Extents(ctx, schemas.TopicRawEvents); err != nil {
 					return err
@@ -117,7 +124,7 @@ func begin(of kafka.Partition, place runner.Place, c *changelog.Checkpoint) (nex
 	if of.Topic == schemas.TopicPersonasInternal {
 		next = c.Internal
 	}
-	known := c.Meta.Catalogue != "" || c.Meta.Time != 0 || next != 0
+	known := c.Catalogue != "" || c.Time != 0 || next != 0
 	switch {
 	case !place.Committed && known:
 		return max(next, place.Found), nil
@@ -247,7 +254,7 @@ func (p *processor) Process(ctx context.Context, t *runner.Transaction, rec *kgo
 	w.from = rec
 	var err error
 	if rec.Topic == schemas.TopicPersonasInternal {
-		results, err = p.message(ctx, t, w, rec)
+		p.message(w, rec)
 	} else {
 		results, err = p.live(ctx, t, w, rec)
 	}
@@ -323,7 +330,7 @@ func (p *processor) apply() error {
 		w.Meta, w.partition.ticks = w.meta, w.ticks
 		w.Next = w.written.Offset + 1
 		w.users.Commit(&p.batch)
-		p.batch.SetCheckpoint(num, w.Checkpoint.Encode())
+		p.batch.SetCheckpoint(num, w.Encode())
 	}
 	err := p.store.Apply(&p.batch)
 	if err != nil {

@@ -29,7 +29,8 @@ func (p *processor) turn(ctx context.Context, t *runner.Transaction, w *work) er
 	if w.meta.Time == 0 {
 		return nil // what time it is nobody has said yet
 	}
-	for _, step := range []func(context.Context, *runner.Transaction, *work) (more bool, err error){p.timers, p.fill, p.sweep} {
+	// A sweep looks at users whom the store has, so it comes before what fills in others.
+	for _, step := range []func(context.Context, *runner.Transaction, *work) (more bool, err error){p.timers, p.sweep, p.fill} {
 		more, err := step(ctx, t, w)
 		if err != nil {
 			return err
@@ -70,7 +71,8 @@ func (p *processor) fill(_ context.Context, t *runner.Transaction, w *work) (mor
 	if f.Since > 0 {
 		since = time.UnixMilli(f.Since)
 	}
-	part := p.history.Part(w.num, f.Next, f.Cut, since)
+	part := p.history.Part( //nolint:contextcheck // what is read ahead outlasts the transaction
+		w.num, f.Next, f.Cut, since)
 	if part == nil {
 		return true, nil
 	}
@@ -98,8 +100,8 @@ func (p *processor) refold(w *work, f *changelog.Fill, rec *kgo.Record) error {
 		return nil //nolint:nilerr // as when it came first
 	}
 	p.call.Offset = rec.Offset
-	if engine.ParseCall(&p.call, rec.Value, &h, rec.Timestamp) != nil {
-		return nil
+	if err = engine.ParseCall(&p.call, rec.Value, &h, rec.Timestamp); err != nil {
+		return nil //nolint:nilerr // the same
 	}
 	only := func(id engine.LeafID) bool { return slices.Contains(f.Leaves, id) }
 	id := ownerOf(&p.call)
@@ -134,7 +136,7 @@ func (p *processor) sweep(ctx context.Context, t *runner.Transaction, w *work) (
 		w.meta.Sweep = &changelog.Sweep{From: next}
 		return true, nil
 	}
-	// Users whom this transaction was the first to see are by the definitions in force.
+	// Users whom this transaction is the first to see are looked at as their calls are taken.
 	w.meta.Sweep, w.meta.Residue = nil, nil
 	return w.c.of != p.c.of, nil
 }

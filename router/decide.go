@@ -15,10 +15,11 @@ const (
 	filtered    result = "filtered"
 	dead        result = "dead"
 	unconnected result = "unconnected"
+	duplicate   result = "duplicate"
 )
 
 // decision is one result. The destination is empty when nothing listens to the
-// event's source, and when the record is dead before any destination is known.
+// event's source, when it is a copy, and when the record is dead before any destination is known.
 type decision struct {
 	destination string
 	result      result

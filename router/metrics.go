@@ -39,7 +39,7 @@ func gauges() runner.Gauges {
 
 // tally is the counters of one destination, looked up once: to find a series by its
 // labels costs more than to count. Destinations that share a label share them.
-type tally struct{ routed, filtered, dead, unconnected prometheus.Counter }
+type tally struct{ routed, filtered, dead, unconnected, duplicate prometheus.Counter }
 
 func newMetrics(reg prometheus.Registerer, destinations *telemetry.Destinations) *metrics {
 	transactions := prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -49,7 +49,7 @@ func newMetrics(reg prometheus.Registerer, destinations *telemetry.Destinations)
 	m := &metrics{
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "anabranch_router_events_total",
-			Help: "Events by destination and result: routed, filtered by the integrations map, dead (in dead-letters; destination is empty where none was known yet), unconnected (no destination listens to the source; destination is empty).",
+			Help: "Events by destination and result: routed, filtered by the integrations map, dead (in dead-letters; destination is empty where none was known yet), unconnected (no destination listens to the source; destination is empty), duplicate (a copy of a call that was routed within ROUTER_DEDUP_WINDOW; destination is empty).",
 		}, []string{"destination", "result"}),
 		committed: transactions.WithLabelValues("committed"),
 		aborted:   transactions.WithLabelValues("aborted"),
@@ -69,6 +69,7 @@ func newMetrics(reg prometheus.Registerer, destinations *telemetry.Destinations)
 	m.tallies[""] = &tally{
 		dead:        m.events.WithLabelValues("", string(dead)),
 		unconnected: m.events.WithLabelValues("", string(unconnected)),
+		duplicate:   m.events.WithLabelValues("", string(duplicate)),
 	}
 	return m
 }
@@ -117,6 +118,8 @@ func (t *tally) count(res result) {
 		t.dead.Inc()
 	case unconnected:
 		t.unconnected.Inc()
+	case duplicate:
+		t.duplicate.Inc()
 	}
 }
 

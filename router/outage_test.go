@@ -56,11 +56,11 @@ func virtualStage(t *testing.T, changes ...func(*Config, *Settings)) (*bench, *R
 // virtualTimeout is of the transactions there.
 const virtualTimeout = 10 * time.Second
 
-// users are events of so many users, which are on all partitions.
-func users(n int) []*kgo.Record {
+// users are events of so many users, which are on all partitions, numbered from one on.
+func users(from, n int) []*kgo.Record {
 	events := make([]*kgo.Record, n)
 	for i := range events {
-		events[i] = event(fmt.Sprintf("u%d", i), i, schemas.Headers{Source: "web"})
+		events[i] = event(fmt.Sprintf("u%d", i), from+i, schemas.Headers{Source: "web"})
 	}
 	return events
 }
@@ -73,7 +73,7 @@ func TestAPartitionWithoutALeader(t *testing.T) {
 		start(t, r)
 		restore := b.Leaderless(t, schemas.DeliverTopic("crm"), 1)
 		began := time.Now()
-		b.send(t, users(20)...)
+		b.send(t, users(0, 20)...)
 		b.ReadAll(t, schemas.DeliverTopic("lake"), 20)
 		if took := time.Since(began); took > virtualTimeout {
 			t.Errorf("others waited %s", took)
@@ -92,7 +92,7 @@ func TestAPartitionWithoutALeader(t *testing.T) {
 		}
 
 		began = time.Now()
-		b.send(t, users(5)...)
+		b.send(t, users(100, 5)...)
 		b.ReadAll(t, schemas.DeliverTopic("lake"), 25)
 		if took := time.Since(began); took > time.Second {
 			t.Errorf("others waited %s again", took)
@@ -100,7 +100,7 @@ func TestAPartitionWithoutALeader(t *testing.T) {
 
 		restore()
 		virtual.Sleep(recheck)
-		b.send(t, users(7)...)
+		b.send(t, users(200, 7)...)
 		b.ReadAll(t, schemas.DeliverTopic("crm"), 7)
 		b.ReadAll(t, schemas.DeliverTopic("lake"), 32)
 		if got := testutil.ToFloat64(r.stage.metrics.unavailable); got != 0 {
@@ -117,7 +117,7 @@ func TestARemovedDestinationHoldsNobodyUp(t *testing.T) {
 		start(t, r)
 		b.Leaderless(t, schemas.DeliverTopic("crm"), 0)
 		began := time.Now()
-		b.send(t, users(20)...)
+		b.send(t, users(0, 20)...)
 		virtual.Sleep(time.Second) // a transaction is held up
 		s := b.live.Load()
 		lake, _ := s.Destination("lake")
@@ -139,7 +139,7 @@ func TestATopicThatTakesNothing(t *testing.T) {
 				b, r, _ := virtualStage(t, func(cfg *Config, _ *Settings) { cfg.TransactionTimeout = 4 * time.Second })
 				fault := b.Fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: schemas.DeliverTopic("crm"), Err: refusal, Count: -1})
 				start(t, r)
-				b.send(t, users(20)...)
+				b.send(t, users(0, 20)...)
 				b.ReadAll(t, schemas.DeliverTopic("lake"), 20)
 				for _, rec := range b.ReadAll(t, schemas.TopicDeadLetters, 20) {
 					if h, err := kafka.HeadersOf(rec); err != nil || h.Destination != "crm" || h.Reason != schemas.ReasonTopicUnavailable {
@@ -148,7 +148,7 @@ func TestATopicThatTakesNothing(t *testing.T) {
 				}
 				fault.Remove()
 				virtual.Sleep(retryOut + recheck)
-				b.send(t, users(5)...)
+				b.send(t, users(100, 5)...)
 				b.ReadAll(t, schemas.DeliverTopic("crm"), 5)
 			})
 		})

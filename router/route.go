@@ -17,9 +17,12 @@ import (
 func (s *stage) route(ctx context.Context, t *runner.Transaction, rec *kgo.Record) {
 	n, p := len(s.decisions), s.table.Load()
 	h, err := kafka.HeadersOf(rec)
-	if err != nil {
+	switch {
+	case s.copies != nil && s.copies.Is(rec):
+		s.decisions = append(s.decisions, decision{result: duplicate})
+	case err != nil:
 		s.decisions = append(s.decisions, decision{result: dead, reason: kafka.ReasonOf(err), detail: err.Error()})
-	} else {
+	default:
 		s.decisions = s.filter.decide(s.decisions, &h, p.workspace, p.topics)
 	}
 	span := s.follow(rec.Topic, &h)
@@ -55,7 +58,7 @@ func (s *stage) output(t *runner.Transaction, rec *kgo.Record, h schemas.Headers
 			return kafka.DeadLetterReference(rec, h, t.Begun())
 		}
 		return kafka.DeadLetter(rec, h, t.Begun())
-	case filtered, unconnected:
+	case filtered, unconnected, duplicate:
 	}
 	return nil
 }

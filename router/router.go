@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -8,11 +9,14 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/groups"
 	"github.com/anabranch/anabranch/internal/kafka/txn/runner"
 	"github.com/anabranch/anabranch/internal/logging"
+	"github.com/anabranch/anabranch/internal/seen/digest"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/telemetry/trace"
+	"github.com/anabranch/anabranch/router/internal/copies"
 	"github.com/anabranch/anabranch/router/internal/sources"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -32,7 +36,7 @@ func New(cfg Config, set Settings) (*Router, error) {
 	if set.Destinations == nil {
 		set.Destinations = telemetry.NewDestinations(telemetry.MaxDestinations, set.Registerer, set.Logger)
 	}
-	s := newStage(set)
+	s := newStage(cfg, set)
 	return &Router{stage: s, Runner: runner.New(s, runner.Settings{
 		Name: "router",
 		Input: runner.Input{
@@ -62,7 +66,10 @@ func (r *Router) Run(ctx context.Context) error {
 	own, stop := context.WithCancel(ctx)
 	defer stop()
 	announcing.Go(func() { r.stage.announce(own) })
-	return r.Runner.Run(ctx)
+	if r.stage.copies == nil {
+		return r.Runner.Run(ctx)
+	}
+	return r.stage.copies.Run(ctx, r.Runner.Run)
 }
 
 // announce creates the series of the workspace's destinations until ctx ends: the
@@ -89,6 +96,7 @@ type stage struct {
 	table   atomic.Pointer[table]
 	outages outages
 	buried  logging.Sampler[logging.Kind]
+	copies  *copies.Copies // nil: every call is routed
 	// sources is who the events are from, and whether the workspace has heard of it;
 	// sourceWait is how long it may take to.
 	sources    sources.Sources
@@ -99,13 +107,20 @@ type stage struct {
 	spans     []trace.Span
 }
 
-func newStage(set Settings) *stage {
-	return &stage{
+func newStage(cfg Config, set Settings) *stage {
+	s := &stage{
 		set:        set,
 		metrics:    newMetrics(set.Registerer, set.Destinations),
 		outages:    make(outages),
 		sourceWait: sourceWait,
 	}
+	if cfg.Dedup > 0 {
+		s.copies = copies.New(copies.Settings{
+			Logger: set.Logger, Registerer: set.Registerer, Window: cfg.Dedup, Dir: cmp.Or(cfg.DataDir, set.DataDir),
+			Kafka: set.Kafka, Client: set.Topics.Client, Calls: schemas.TopicRawEvents, Digests: schemas.TopicSeen,
+		})
+	}
+	return s
 }
 
 // Prepare implements [runner.Stage]: the table follows the workspace, which is waited
@@ -123,7 +138,10 @@ func (s *stage) Prepare(ctx context.Context, fetches kgo.Fetches, patience time.
 		}
 		s.table.Store(p)
 	}
-	return p.fanOut, nil
+	if s.copies != nil {
+		err = s.copies.Look(fetches)
+	}
+	return p.fanOut, err
 }
 
 // Process implements [runner.Stage].
@@ -133,8 +151,33 @@ func (s *stage) Process(ctx context.Context, t *runner.Transaction, rec *kgo.Rec
 	return len(s.decisions) - n
 }
 
+// Complete implements [runner.Stateful]: what is remembered needs no record.
+func (s *stage) Complete(context.Context, *runner.Transaction) {}
+
+// Restore implements [runner.Stateful].
+func (s *stage) Restore(ctx context.Context, at map[kafka.Partition]runner.Place) error {
+	if s.copies == nil {
+		return nil
+	}
+	from := make(map[int32]digest.At, len(at))
+	for p, where := range at {
+		from[p.Num] = digest.At{Next: where.Next, Newest: where.Newest, TopicID: where.Of}
+	}
+	return s.copies.Restore(ctx, from)
+}
+
+// Lost implements [runner.Stateful].
+func (s *stage) Lost(partitions []kafka.Partition) {
+	if s.copies != nil {
+		s.copies.Lost(partitions)
+	}
+}
+
 // Ended implements [runner.Stage].
 func (s *stage) Ended(t *runner.Transaction, outcome runner.Outcome) {
+	if s.copies != nil {
+		s.copies.Ended(outcome == runner.Committed, t.Next())
+	}
 	switch outcome {
 	case runner.Committed:
 		s.metrics.commit(s.decisions, t.Begun())

@@ -36,7 +36,7 @@ func newBench(tb testing.TB, c *testkit.Cluster) *bench {
 	tb.Helper()
 	b := &bench{Cluster: c, client: c.Client(tb), live: workspace.NewLive(snapshot()), log: new(bytes.Buffer)}
 	b.topics = kafkatopics.New(b.client, topicConfig)
-	names := []string{schemas.TopicRawEvents, schemas.TopicDeadLetters}
+	names := []string{schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicSeen}
 	for _, d := range b.live.Load().Destinations() {
 		names = append(names, schemas.DeliverTopic(d.ID))
 	}
@@ -53,7 +53,7 @@ func (b *bench) router(tb testing.TB, changes ...func(*Config, *Settings)) *Rout
 	if err != nil {
 		tb.Fatal(err)
 	}
-	cfg := Config{MaxRecords: 500, TransactionTimeout: 10 * time.Second}
+	cfg := Config{MaxRecords: 500, TransactionTimeout: 10 * time.Second, Dedup: 24 * time.Hour}
 	set := Settings{
 		Logger:          slog.New(slog.NewTextHandler(tb.Output(), nil)),
 		Registerer:      prometheus.NewRegistry(),
@@ -276,7 +276,7 @@ func TestSeriesOfADestinationExistBeforeItsFirstEvent(t *testing.T) {
 	series := func(n int) func() bool {
 		return func() bool { return testutil.CollectAndCount(r.stage.metrics.events) == n }
 	}
-	const none = 2 // those without a destination
+	const none = 3 // those without a destination
 	testkit.Until(t, series(none+3*len(b.live.Load().Destinations())), "series of all destinations")
 	before := len(b.live.Load().Destinations())
 	b.live.Store(workspace.NewSnapshot(nil, []workspace.Destination{{ID: "new"}}))

@@ -17,6 +17,7 @@ func Stage() *pipeline.Stage {
 		Topics: []pipeline.Topic{
 			{Name: schemas.TopicRawEvents, Why: "reads calls", Consumed: pipeline.Verb{To: "route", Done: "routed"}},
 			{Name: schemas.TopicWorkspace, Read: true, Why: "knows destinations"},
+			{Name: schemas.TopicSeen, Read: true, Write: true, Why: "keeps digests of the calls that it has seen"},
 			{Name: schemas.DeliverPrefix, Write: true, Why: "writes events for destinations"},
 			{Name: schemas.TopicDeadLetters, Write: true, Why: "stores what it can't route"},
 		},
@@ -31,11 +32,13 @@ func Stage() *pipeline.Stage {
 		},
 		Transactions: pipeline.Transactions{Prefix: transactions, Why: "routes exactly once"},
 		Config:       cfg,
+		Facts:        func() pipeline.Facts { return pipeline.Facts{Remembered: cfg.Dedup} },
 		New: func(p *pipeline.Process) (*pipeline.Made, error) {
 			r, err := New(*cfg, Settings{
 				Logger: p.Logger, Registerer: p.Registerer, Destinations: p.Destinations, Workspace: p.Workspace, Trace: p.Trace,
 				Kafka: p.Kafka("router"), Topics: p.Topics,
 				TransactionalID: transactions + p.Instance, InstanceID: p.Member, Returns: p.Returns,
+				DataDir: p.DataDir,
 			})
 			if err != nil {
 				return nil, err

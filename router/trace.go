@@ -45,7 +45,7 @@ func describe(span trace.Span, decisions []decision) {
 	if !span.On() {
 		return
 	}
-	var n struct{ routed, filtered, dead int }
+	var n struct{ routed, filtered, dead, duplicate int }
 	for i := range decisions {
 		switch d := &decisions[i]; d.result {
 		case routed:
@@ -55,10 +55,13 @@ func describe(span trace.Span, decisions []decision) {
 		case dead:
 			n.dead++
 			span.Fail(string(d.reason), d.detail)
+		case duplicate:
+			n.duplicate++
 		case unconnected:
 		}
 	}
 	span.Set(trace.Routed, n.routed)
 	span.Set(trace.Filtered, n.filtered)
 	span.Set(trace.Dead, n.dead)
+	span.Set(trace.Duplicate, n.duplicate)
 }

@@ -110,7 +110,7 @@ func failed(request *kmsg.ProduceRequest, code int16) *kmsg.ProduceResponse {
 func TestBadEventsAreLoggedByKind(t *testing.T) {
 	t.Parallel()
 	out := new(testkit.Logs)
-	s := newStage(Settings{Logger: out.Logger(), Registerer: prometheus.NewRegistry()})
+	s := newStage(Config{}, Settings{Logger: out.Logger(), Registerer: prometheus.NewRegistry()})
 	h := schemas.Headers{MessageID: "m-1", TraceParent: traceParent}
 	for range 1000 {
 		for _, reason := range []schemas.Reason{schemas.ReasonRecordInvalid, schemas.ReasonVersionUnknown} {

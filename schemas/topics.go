@@ -11,7 +11,9 @@ const (
 	TopicRawEvents   = "raw-events"            // every accepted event; key: userId, else anonymousId, of those that BlockedIDs leaves; else messageId
 	TopicDeadLetters = "dead-letters"          // what could not be delivered, with its reason
 	TopicRedriven    = "dead-letters-redriven" // which dead letters were sent again, and when; key: <partition>-<offset>
-	TopicWorkspace   = "workspace"             // sources, destinations, deletion requests, suppressed users; key: <kind>/<id>
+	TopicSeen        = "router-seen"           // which calls were routed, by fingerprint: digests of raw-events, by its partitions
+	TopicWorkspace   = "workspace"             // sources and destinations; key: <kind>/<id>
+	TopicRegulations = "regulations"           // deletion requests and suppressed users; key: <kind>/<id>
 
 	// Of the stage personas, with as many partitions as raw-events. What concerns one user
 	// is on the partition of that user's events.

@@ -112,6 +112,11 @@ func TestCountersAddUp(t *testing.T) {
 	send(4, "wk_strict", `{"userId":"u","event":"Signed Up","properties":{"plan":"free"}}`, http.StatusOK)
 	send(3, "wk_strict", `{"userId":"u","event":"Signed Up"}`, http.StatusOK)
 	send(2, "wk_web", `{"userId":"left","event":"e"}`, http.StatusOK)
+	const copies = 3
+	for range copies {
+		sent++
+		r.post(t, "/v1/track", "wk_web", `{"messageId":"m1","userId":"u","event":"e"}`)
+	}
 	send(3, "wk_web", `{"event":"nobody's"}`, http.StatusBadRequest)
 
 	var s series
@@ -126,14 +131,15 @@ func TestCountersAddUp(t *testing.T) {
 		got, want float64
 	}{
 		{"calls sent", s.sum("anabranch_ingest_events_total") + s.sum("anabranch_ingest_unavailable_total") + s.sum("anabranch_ingest_throttled_total"), float64(sent)},
-		{"accepted", s.accepted(), 36},
+		{"accepted", s.accepted(), 36 + copies},
 		{"blocked", s.sum("anabranch_ingest_events_total", `result="blocked"`), 3},
 		{"suppressed", s.sum("anabranch_ingest_events_total", `result="suppressed"`), 2},
 		{"rejected", s.sum("anabranch_ingest_events_total", `result="rejected"`), 3},
 		{"rejected by code", s.sum("anabranch_ingest_rejected_total"), 3},
 		{"filtered", s.sum("anabranch_router_events_total", `result="filtered"`), 3 * 5},
 		{"unconnected", s.sum("anabranch_router_events_total", `result="unconnected"`), 7},
-		{"decisions of the router", s.sum("anabranch_router_events_total"), 3*25 + 4 + 7},
+		{"copies", s.sum("anabranch_router_events_total", `result="duplicate"`), copies},
+		{"decisions of the router", s.sum("anabranch_router_events_total"), 3*25 + 4 + 7 + copies},
 		{"routed, as they ended", s.ended(), routed},
 		{"delivered", s.sum("anabranch_webhook_sink_deliveries_total", `result="delivered"`), 20 + 20 + 4},
 		{"requests that were answered 2xx", s.sum("anabranch_webhook_sink_attempts_total", `outcome="delivered"`), 20 + 20 + 4},

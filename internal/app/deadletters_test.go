@@ -20,12 +20,7 @@ func TestDeadLettersAreRedriven(t *testing.T) {
 	writeFile(t, file, books(receiver.URL))
 	env := with(environment(t), "WEBHOOK_SINK_ALLOW_NETWORKS", "127.0.0.0/8", "WORKSPACE_FILE", file)
 	r := start(t, env)
-	if env["KAFKA_BROKERS"] == "" {
-		t.Setenv("BROKER_ADDR", find(t, r.screen.String(), `embedded broker\s+([^,]+),`))
-		t.Setenv("DATA_DIR", env["DATA_DIR"])
-	} else {
-		t.Setenv("KAFKA_BROKERS", env["KAFKA_BROKERS"])
-	}
+	setShell(t, env, r)
 	if out := deadLetters(t, "list"); out != "no dead letters\n" {
 		t.Errorf("with none list prints %q", out)
 	}

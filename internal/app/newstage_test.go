@@ -87,10 +87,10 @@ func TestANewStageIsKnown(t *testing.T) {
 	t.Parallel()
 	list := append(Stages(), tallyStage(nil))
 	for words, want := range map[string]string{
-		"":       "anabranch ingest|router|webhook-sink|tally one stage",
+		"":       "anabranch ingest|router|personas|webhook-sink|tally one stage",
 		"tally":  "counts each call. Tallies share the partitions.\n\nIt needs KAFKA_BROKERS",
 		"config": "TALLY_STEP ",
-		"doctor": "ingest, router, webhook-sink, tally, status",
+		"doctor": "ingest, router, personas, webhook-sink, tally, status",
 	} {
 		if text, err := Help(list, strings.Fields(words)...); err != nil || !strings.Contains(text, want) {
 			t.Errorf("help %s: %v, want %q in\n%s", words, err, want, text)

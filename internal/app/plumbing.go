@@ -153,16 +153,23 @@ func (p *plumbing) openBroker() error {
 	return nil
 }
 
-// follower keeps the workspace in force, and for stages that ask for it what the same
-// topic says about single users.
-func (p *plumbing) follower() *wstopic.Follower {
+// followers keep the workspace in force, and for stages that ask for it what is known of
+// single users: from a topic of its own, and from that of the workspace, where earlier
+// releases wrote it.
+func (p *plumbing) followers() []service.Service {
 	set := wstopic.FollowerSettings{Logger: p.log, Registerer: p.registry, Kafka: p.options("workspace"), Live: p.live}
-	if slices.ContainsFunc(p.running, func(s *pipeline.Stage) bool { return s.Users }) {
-		set.Regulations = p.register
+	users := slices.ContainsFunc(p.running, func(s *pipeline.Stage) bool { return s.Users })
+	if users {
+		set.Regulations = p.register.Former()
 	}
 	set.Secrets = slices.ContainsFunc(p.running, func(s *pipeline.Stage) bool { return s.Secrets })
 	set.Keys = p.cfg.Keys()
-	return wstopic.NewFollower(set)
+	follower := wstopic.NewFollower(set)
+	if !users {
+		return []service.Service{follower}
+	}
+	set.Regulations = p.register
+	return []service.Service{follower, wstopic.NewRegulationsFollower(set, follower)}
 }
 
 // services are all that runs of the stages.

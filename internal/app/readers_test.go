@@ -16,6 +16,7 @@ import (
 	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/broker"
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/personas"
 	"github.com/anabranch/anabranch/router"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
@@ -25,12 +26,15 @@ import (
 func TestReaders(t *testing.T) {
 	stages := Stages().Make()
 	for topic, want := range map[string][]string{
-		schemas.TopicRawEvents:              {router.Group},
+		schemas.TopicRawEvents:              {router.Group, personas.Group},
+		schemas.TopicPersonasInternal:       {personas.Group},
+		schemas.TopicPersonasChangelog:      nil,
 		schemas.DeliverTopic("crm"):         {webhooksink.Group},
 		schemas.RetryTopic(5 * time.Second): {webhooksink.Group},
 		schemas.TopicDeadLetters:            nil,
 		schemas.TopicRedriven:               nil,
 		schemas.TopicWorkspace:              nil,
+		schemas.TopicRegulations:            nil,
 	} {
 		if diff := cmp.Diff(want, stages.Readers(topic)); diff != "" {
 			t.Errorf("readers of %s (-want +got):\n%s", topic, diff)

@@ -134,7 +134,7 @@ func (r *run) tiers(p *plumbing, file *workspace.Snapshot) [][]service.Service {
 	tiers := [][]service.Service{
 		ground,
 		{&preparation{p: p, file: file}},
-		{p.follower(), topics.NewWatcher(p.topics, p.registry, p.log)},
+		append(p.followers(), topics.NewWatcher(p.topics, p.registry, p.log)),
 		top,
 		{&greeting{greet: func() error { return r.greet(p) }}},
 	}

@@ -127,7 +127,7 @@ func TestNobodyReadsSecrets(t *testing.T) {
 		}
 	}
 	poison(t, env)
-	testkit.Until(t, func() bool { return strings.Contains(r.log.String(), "workspace record skipped") }, "a bad record to be skipped")
+	testkit.Until(t, func() bool { return strings.Contains(r.log.String(), "record skipped") }, "a bad record to be skipped")
 	breakFile(t, env, v, &seen)
 	reload(t, r, file, v)
 

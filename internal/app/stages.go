@@ -2,9 +2,11 @@ package app
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"github.com/anabranch/anabranch/ingest"
 	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/personas"
 	"github.com/anabranch/anabranch/router"
 	webhooksink "github.com/anabranch/anabranch/webhook-sink"
 )
@@ -14,7 +16,7 @@ const TargetRun = "run"
 
 // Stages is the list of stages.
 func Stages() pipeline.List {
-	return pipeline.List{ingest.Stage, router.Stage, webhooksink.Stage}
+	return pipeline.List{ingest.Stage, router.Stage, personas.Stage, webhooksink.Stage}
 }
 
 // stagesOf returns those of the stages that a target is made of.
@@ -60,6 +62,7 @@ func (p *plumbing) process(s *pipeline.Stage) *pipeline.Process {
 	}
 	if p.broker != nil {
 		given.Boot, given.Full = p.broker.BootID(), p.broker.Full
+		given.DataDir = filepath.Join(p.cfg.DataDir, s.Name)
 	}
 	return given
 }

@@ -25,12 +25,7 @@ func TestBlockedCallsAreRedriven(t *testing.T) {
 	writeFile(t, file, planned(receiver.URL))
 	env := with(environment(t), "WEBHOOK_SINK_ALLOW_NETWORKS", "127.0.0.0/8", "WORKSPACE_FILE", file)
 	r := start(t, env)
-	if env["KAFKA_BROKERS"] == "" {
-		t.Setenv("BROKER_ADDR", find(t, r.screen.String(), `embedded broker\s+([^,]+),`))
-		t.Setenv("DATA_DIR", env["DATA_DIR"])
-	} else {
-		t.Setenv("KAFKA_BROKERS", env["KAFKA_BROKERS"])
-	}
+	setShell(t, env, r)
 	for _, call := range []string{
 		`{"userId":"u","event":"Signed Up","messageId":"m1","properties":{"plan":"free"}}`,
 		`{"userId":"u","event":"Signed Up","messageId":"m2","properties":{"plan":2}}`,

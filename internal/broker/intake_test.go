@@ -7,6 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 func TestUnread(t *testing.T) {
@@ -92,14 +94,8 @@ func TestABrokerIsFullUntilItsReaderCatchesUp(t *testing.T) {
 	commit(t, b, "events", 10)
 	becomes(false)
 	for name, want := range map[string]float64{"anabranch_broker_unrouted_bytes": 0, "anabranch_broker_unrouted_limit_bytes": 1500} {
-		families, err := registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, family := range families {
-			if family.GetName() == name && family.GetMetric()[0].GetGauge().GetValue() != want {
-				t.Errorf("%s is %v, want %v", name, family.GetMetric()[0].GetGauge().GetValue(), want)
-			}
+		if got := testkit.Series(t, registry, name); got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}
 	if n, err := testutil.GatherAndCount(registry); err != nil || n != 2 {

@@ -34,6 +34,10 @@ type Process struct {
 	// [Stage.Users].
 	Register *regulation.Register
 
+	// DataDir is a directory where the stage may keep files that it can do without; empty:
+	// there is none.
+	DataDir string
+
 	// Instance tells this process from the others of the stage, and is the same again
 	// when it comes back: for transactional ids. On a broker that dies together with
 	// the process it is new at each start.

@@ -104,6 +104,8 @@ type Transactions struct{ Prefix, Why string }
 type Facts struct {
 	// Topics are those of its prefixes that it needs whatever the workspace says.
 	Topics []string
+	// Remembered is how long a call is known, so that a copy of it is recognised.
+	Remembered time.Duration
 	// Window is how long an event is retried.
 	Window time.Duration
 	// Connections and Attempts are how many clients there may be at a time, and how many

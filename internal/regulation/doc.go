@@ -1,12 +1,16 @@
 // Package regulation keeps what is asked for about single users: that their data
 // be deleted, and that nothing more be taken in of them (protocol, "Deletion
 // requests"). Each request is a regulation; its state lives in the topic
-// `workspace`, so that every process sees it and it outlives them all:
+// `regulations`, so that every process sees it and it outlives them all:
 //
 //	suppression/<hash>             {}     the user's calls are dropped
 //	regulation-subjects/<id>-<n>   {"subjects":["u1","u2"]}
 //	regulation/<id>                {"type":"SUPPRESS_WITH_DELETE","status":"RUNNING",…}
 //	regulation-run/<id>            {"token":"…"}
+//
+// Earlier releases wrote the same to the topic `workspace`. That is still read, into
+// [Register.Former], and never written: a suppression there is lifted by a record with
+// {"lifted":true}, and of a request in both topics the further state counts.
 //
 // A record without value removes what its key names. Suppressed users are known
 // by a hash alone. The ids of users to delete are needed until the last
@@ -15,6 +19,7 @@
 //	regulation, record   what a regulation is, and its records
 //	register, suppressed the state in memory, as the topic says
 //	renewal              the topic read from its start, at first or again
+//	former               what earlier releases wrote, joined with what is known now
 //	ledger, run          the transactions that change the topic
 //
 // A [Register] is filled by whoever follows the topic, record by record in the
@@ -29,7 +34,7 @@
 // # Non-obvious
 //
 //   - An open transaction hides what others write behind it: a deletion writes its events
-//     first and the topic `workspace` last, or a slow partition of raw-events would hold
+//     first and the topic `regulations` last, or a slow partition of raw-events would hold
 //     up every suppression. No test holds this.
 //   - Who takes a request over fences first, then writes a claim and waits to see it: all
 //     that the predecessor has committed stands before the claim. To read without it is

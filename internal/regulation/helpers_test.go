@@ -23,10 +23,11 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func follow(t *testing.T, c *testkit.Cluster) *Register {
 	t.Helper()
 	register := NewRegister()
-	f := wstopic.NewFollower(wstopic.FollowerSettings{
+	set := wstopic.FollowerSettings{
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Kafka: c.Options(),
 		Live: workspace.NewLive(workspace.NewSnapshot(nil, nil)), Regulations: register,
-	})
+	}
+	f := wstopic.NewRegulationsFollower(set, wstopic.NewFollower(set))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- f.Run(ctx) }()
@@ -81,6 +82,6 @@ func events(n int) []*kgo.Record {
 
 func topics(t *testing.T, c *testkit.Cluster) {
 	t.Helper()
-	c.CreateTopics(t, 1, schemas.TopicWorkspace)
+	c.CreateTopics(t, 1, schemas.TopicRegulations)
 	c.CreateTopics(t, 3, schemas.TopicRawEvents)
 }

@@ -22,7 +22,7 @@ const abandonAfter = 6 * time.Second
 // ErrTakenOver means that another process has the regulation now.
 var ErrTakenOver = errors.New("another process has taken the regulation over")
 
-// Ledger writes regulations to the topic `workspace`, and what follows from them
+// Ledger writes regulations to the topic `regulations`, and what follows from them
 // to other topics in the same transactions.
 type Ledger struct {
 	// Kafka holds what every client of the process shares.
@@ -31,13 +31,15 @@ type Ledger struct {
 	// the same in all processes that share the brokers: the id is what keeps two of
 	// them from carrying out one regulation.
 	TransactionalID string
+	// Suppressed tells who is; it is the register's.
+	Suppressed *Suppressed
 }
 
 // Create stores a regulation with the ids of its users, all or nothing, and
 // returns when the brokers have it. After an error it may be stored all the
 // same, when the answer to the commit was lost.
 func (l *Ledger) Create(ctx context.Context, r Regulation, users []string) error {
-	records, err := creation(&r, users)
+	records, err := creation(&r, users, l.Suppressed)
 	if err != nil {
 		return err
 	}
@@ -68,12 +70,12 @@ func written(err error) error {
 	return err
 }
 
-// partitioner puts records of the topic `workspace` into its partition 0, whose
+// partitioner puts records of the topic `regulations` into its partition 0, whose
 // order is the order of changes, and all others where their key belongs.
 type partitioner struct{ kgo.Partitioner }
 
 func (p partitioner) ForTopic(topic string) kgo.TopicPartitioner {
-	if topic == schemas.TopicWorkspace {
+	if topic == schemas.TopicRegulations {
 		return kgo.ManualPartitioner().ForTopic(topic)
 	}
 	return p.Partitioner.ForTopic(topic)

@@ -62,7 +62,7 @@ func TestARunFromBeginningToEnd(t *testing.T) {
 	}
 	c.ReadAll(t, schemas.TopicRawEvents, 5)
 	// Two suppressions, subjects, regulation; the run; running; finished with two removals.
-	all := c.ReadAll(t, schemas.TopicWorkspace, 4+1+1+3)
+	all := c.ReadAll(t, schemas.TopicRegulations, 4+1+1+3)
 	for _, key := range []string{"regulation-subjects/" + r.ID + "-0", "regulation-run/" + r.ID} {
 		if last := lastOf(all, key); last == nil || last.Value != nil {
 			t.Errorf("the topic still holds %s", key)

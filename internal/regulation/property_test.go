@@ -34,7 +34,7 @@ func history(t *testing.T, r *rand.Rand) []*kgo.Record {
 				users[i] = strconv.Itoa(r.IntN(20))
 			}
 			l := &life{New(Types()[r.IntN(4)], len(users), noon), users}
-			records, err := creation(&l.Regulation, users)
+			records, err := creation(&l.Regulation, users, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

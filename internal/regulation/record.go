@@ -46,10 +46,16 @@ type runRecord struct {
 	Token string `json:"token"`
 }
 
-// newRecord returns a record of the topic `workspace`; a nil value removes what
+// suppressionRecord is about a user whom an earlier release suppressed in the topic
+// `workspace`, where nothing is written any more: to be in force no longer.
+type suppressionRecord struct {
+	Lifted bool `json:"lifted,omitempty"`
+}
+
+// newRecord returns a record of the topic `regulations`; a nil value removes what
 // the key names.
 func newRecord(kind, id string, value any) (*kgo.Record, error) {
-	r := &kgo.Record{Topic: schemas.TopicWorkspace, Key: []byte(kind + "/" + id)}
+	r := &kgo.Record{Topic: schemas.TopicRegulations, Key: []byte(kind + "/" + id)}
 	if value == nil {
 		return r, nil
 	}
@@ -122,7 +128,7 @@ func splitPart(text string) (id string, n int, ok bool) {
 
 // creation returns the records that store a regulation. Its own comes last: who
 // has read that has read all.
-func creation(r *Regulation, subjects []string) ([]*kgo.Record, error) {
+func creation(r *Regulation, subjects []string, suppressed *Suppressed) ([]*kgo.Record, error) {
 	var records []*kgo.Record
 	add := func(record *kgo.Record, err error) error {
 		records = append(records, record)
@@ -130,11 +136,14 @@ func creation(r *Regulation, subjects []string) ([]*kgo.Record, error) {
 	}
 	var errs []error
 	for _, id := range subjects {
+		hash := hashOf([]byte(id))
 		switch {
 		case r.Type.Suppresses():
-			errs = append(errs, add(newRecord(kindSuppression, hashOf([]byte(id)).String(), struct{}{})))
+			errs = append(errs, add(newRecord(kindSuppression, hash.String(), suppressionRecord{})))
+		case r.Type == Unsuppress && suppressed.earlier(hash):
+			errs = append(errs, add(newRecord(kindSuppression, hash.String(), suppressionRecord{Lifted: true})))
 		case r.Type == Unsuppress:
-			errs = append(errs, add(newRecord(kindSuppression, hashOf([]byte(id)).String(), nil)))
+			errs = append(errs, add(newRecord(kindSuppression, hash.String(), nil)))
 		}
 	}
 	if r.Type.Deletes() {

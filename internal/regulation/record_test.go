@@ -35,7 +35,7 @@ func TestCreation(t *testing.T) {
 	}
 	for kind, want := range tests {
 		r := New(kind, 1, noon)
-		records, err := creation(&r, []string{"u1"})
+		records, err := creation(&r, []string{"u1"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestCreation(t *testing.T) {
 			if !kind.Deletes() && strings.Contains(string(record.Value), "u1") {
 				t.Errorf("%s: the topic holds the user's id: %s", kind, record.Value)
 			}
-			if record.Topic != schemas.TopicWorkspace {
+			if record.Topic != schemas.TopicRegulations {
 				t.Errorf("%s: a record for %s", kind, record.Topic)
 			}
 		}
@@ -69,7 +69,7 @@ func TestRecordsStayWithinTheBrokersLimit(t *testing.T) {
 		"short ones":       slices.Repeat([]string{"u"}, MaxSubjects),
 	} {
 		r := New(DeleteOnly, len(users), noon)
-		records, err := creation(&r, users)
+		records, err := creation(&r, users, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func TestWhatIsStoredComesBack(t *testing.T) {
 		r := New(kind, len(users), noon)
 		r.Sources, r.Notified, r.Reason = []string{"website", "app"}, 2, "why \"so\""
 		g := NewRegister()
-		records, err := creation(&r, users)
+		records, err := creation(&r, users, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

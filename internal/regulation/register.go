@@ -19,6 +19,9 @@ import (
 type Register struct {
 	Suppressed Suppressed
 
+	former *Register // what the topic `workspace` says; nil in that one itself
+	now    *Register // the one that it is former of
+
 	mu      sync.Mutex
 	entries map[string]*entry
 	changed chan struct{} // closed by the next change of a regulation
@@ -34,12 +37,23 @@ type entry struct {
 	former map[string]bool // tokens of the runs before
 }
 
-// NewRegister returns the state of an empty topic.
+// NewRegister returns the state of empty topics.
 func NewRegister() *Register {
+	g := newRegister()
+	g.former = newRegister()
+	g.former.now = g
+	g.Suppressed.former = &g.former.Suppressed.users
+	return g
+}
+
+func newRegister() *Register {
 	return &Register{entries: make(map[string]*entry), changed: make(chan struct{})}
 }
 
-// Apply takes in one record of the topic. One that can't be read is an error and
+// Former takes in what earlier releases wrote, to the topic `workspace`.
+func (g *Register) Former() *Register { return g.former }
+
+// Apply takes in one record of the topic `regulations`. One that can't be read is an error and
 // changes nothing. The error quotes nothing of the value.
 func (g *Register) Apply(key, value []byte) error {
 	kind, id, _ := strings.Cut(string(key), "/")
@@ -48,11 +62,14 @@ func (g *Register) Apply(key, value []byte) error {
 		if !ok {
 			return fmt.Errorf("key %.80q: expected %s/<32 hexadecimal digits>", key, kindSuppression)
 		}
-		g.Suppressed.set(hash, value != nil)
+		var r suppressionRecord
+		if json.Unmarshal(value, &r) == nil && r.Lifted {
+			g.Suppressed.lift(hash)
+		} else {
+			g.Suppressed.set(hash, value != nil)
+		}
 		return nil
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	// What a later release wrote is left to that one, and what was known of the key is
 	// kept. It does not concern suppressions, of which the key says all.
 	err := schemas.CheckVersion(value)
@@ -62,12 +79,24 @@ func (g *Register) Apply(key, value []byte) error {
 	if err != nil {
 		return fmt.Errorf("key %.80q: %w", key, err)
 	}
-	close(g.changed)
-	g.changed = make(chan struct{})
+	g.wake()
 	return nil
 }
 
+// wake tells of a change.
+func (g *Register) wake() {
+	g.mu.Lock()
+	close(g.changed)
+	g.changed = make(chan struct{})
+	g.mu.Unlock()
+	if g.now != nil {
+		g.now.wake()
+	}
+}
+
 func (g *Register) apply(kind, id string, value []byte) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	n := 0
 	ok := schemas.ValidID(id)
 	if kind == kindSubjects {
@@ -155,15 +184,10 @@ func (g *Register) removing(id string, remove func(*entry)) {
 	}
 }
 
-// Get returns a regulation; false for one that the topic does not know.
+// Get returns a regulation; false for one that no topic knows.
 func (g *Register) Get(id string) (Regulation, bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	e := g.entries[id]
-	if e == nil || !e.stored {
-		return Regulation{}, false
-	}
-	return e.Regulation, true
+	e := g.look(id)
+	return e.Regulation, e.stored
 }
 
 // Work is what is left to do of a regulation.
@@ -179,10 +203,8 @@ type Work struct {
 // Work returns what is left to do of one regulation; false when that is nothing,
 // or nothing is known of it.
 func (g *Register) Work(id string) (Work, bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	e := g.entries[id]
-	if e == nil || !e.unfinished() {
+	e := g.look(id)
+	if !e.unfinished() {
 		return Work{}, false
 	}
 	w := Work{Regulation: e.Regulation, Token: e.token, parts: slices.Sorted(maps.Keys(e.parts))}
@@ -194,22 +216,10 @@ func (g *Register) Work(id string) (Work, bool) {
 }
 
 // token returns that of the run that has a regulation now.
-func (g *Register) token(id string) string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if e := g.entries[id]; e != nil {
-		return e.token
-	}
-	return ""
-}
+func (g *Register) token(id string) string { return g.look(id).token }
 
 // succeeded tells whether a run had a regulation and another one has it now.
-func (g *Register) succeeded(id, token string) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	e := g.entries[id]
-	return e != nil && e.former[token]
-}
+func (g *Register) succeeded(id, token string) bool { return g.look(id).former[token] }
 
 // Progress tells how far an unfinished regulation has come: as long as it stays
 // the same nobody is getting on with it.
@@ -222,15 +232,13 @@ type Progress struct {
 
 // Unfinished returns all unfinished regulations, the oldest first.
 func (g *Register) Unfinished() []Progress {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	var left []*entry
-	for _, e := range g.entries {
-		if e.unfinished() {
+	var left []entry
+	for _, id := range g.ids() {
+		if e := g.look(id); e.unfinished() {
 			left = append(left, e)
 		}
 	}
-	slices.SortFunc(left, func(a, b *entry) int {
+	slices.SortFunc(left, func(a, b entry) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 	all := make([]Progress, len(left))

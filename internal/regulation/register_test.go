@@ -45,7 +45,7 @@ func TestALife(t *testing.T) {
 	g := NewRegister()
 	r := New(DeleteOnly, 2, noon)
 	r.ID = "a"
-	records, err := creation(&r, []string{"u1", "u2"})
+	records, err := creation(&r, []string{"u1", "u2"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

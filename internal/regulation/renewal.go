@@ -13,7 +13,7 @@ import "maps"
 // because a topic was lost, and a request that was accepted is carried out. finish
 // returns how many suppressed users and unfinished requests that are.
 func (g *Register) Renew() (apply func(key, value []byte) error, finish func() (users, requests int)) {
-	next := NewRegister()
+	next := newRegister()
 	return next.Apply, func() (int, int) {
 		return g.Suppressed.add(&next.Suppressed), g.add(next)
 	}
@@ -22,6 +22,7 @@ func (g *Register) Renew() (apply func(key, value []byte) error, finish func() (
 // add takes over the entries of a register that nobody else uses, and returns how
 // many unfinished ones of its own that one lacks.
 func (g *Register) add(next *Register) (missing int) {
+	defer g.wake()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for id, e := range g.entries {
@@ -33,8 +34,6 @@ func (g *Register) add(next *Register) (missing int) {
 		}
 	}
 	maps.Copy(g.entries, next.entries)
-	close(g.changed)
-	g.changed = make(chan struct{})
 	return missing
 }
 

@@ -25,7 +25,7 @@ func begun(t *testing.T, id, user string) (Regulation, []*kgo.Record) {
 	t.Helper()
 	r := New(SuppressWithDelete, 1, noon)
 	r.ID = id
-	records, err := creation(&r, []string{user})
+	records, err := creation(&r, []string{user}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestRemovalInANewTopic(t *testing.T) {
 	apply(t, g, records...)
 	renew(t, g)
 	release := New(Unsuppress, 1, noon)
-	back, err := creation(&release, []string{"u1"})
+	back, err := creation(&release, []string{"u1"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

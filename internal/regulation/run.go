@@ -96,7 +96,7 @@ func (r *Run) Advance(ctx context.Context, next Regulation, batches ...[]*kgo.Re
 	if next.Status.Final() {
 		records = append(records, removal(r.id, r.work.parts)...)
 	}
-	// The topic `workspace` comes last: from its first record of an open transaction
+	// The topic `regulations` comes last: from its first record of an open transaction
 	// on nobody sees what others write to it, and events may take long to store.
 	if err := r.writer.Write(ctx, append(slices.Clip(batches), records)...); err != nil {
 		return written(err)

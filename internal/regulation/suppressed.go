@@ -27,12 +27,58 @@ func parseHash(text string) (h userHash, ok bool) {
 	return h, err == nil && h.String() == text
 }
 
-// Suppressed is the set of users whose calls are dropped. It changes in place,
+// Suppressed are the users whose calls are dropped. The zero value is empty; all methods
+// may be called at the same time.
+type Suppressed struct {
+	users users
+	// Of the topic `workspace`, where earlier releases wrote: who is suppressed there,
+	// and of those, who no longer is. Nil: it is not followed.
+	former *users
+	lifted users
+}
+
+// Len returns how many users are suppressed. Who is so in both topics counts twice.
+func (s *Suppressed) Len() int { return s.users.len() + s.former.len() - s.lifted.len() }
+
+// Has tells whether the user with an id is suppressed: the text of the id as it
+// stands in events, not its JSON. It allocates nothing, and costs next to nothing
+// while nobody is suppressed.
+func (s *Suppressed) Has(userID []byte) bool {
+	if s.users.len() == 0 && s.former.len() == 0 {
+		return false
+	}
+	hash := hashOf(userID)
+	return s.users.has(hash) || s.former.has(hash) && !s.lifted.has(hash)
+}
+
+// set puts a user in or takes it out.
+func (s *Suppressed) set(hash userHash, suppressed bool) {
+	s.users.set(hash, suppressed)
+	s.lifted.set(hash, false)
+}
+
+// lift takes out a user whom an earlier release suppressed.
+func (s *Suppressed) lift(hash userHash) {
+	s.users.set(hash, false)
+	s.lifted.set(hash, true)
+}
+
+// earlier tells whether an earlier release suppressed a user.
+func (s *Suppressed) earlier(hash userHash) bool { return s != nil && s.former.has(hash) }
+
+// add puts in all users of a set that nobody else uses, and returns how many were in
+// before that are not in that one. Those who were taken out stay out.
+func (s *Suppressed) add(next *Suppressed) (missing int) {
+	s.lifted.add(&next.lifted)
+	return s.users.add(&next.users)
+}
+
+// users is a set of users. It changes in place,
 // since a copy for each change would cost a moment of every process once there
 // are hundreds of thousands, and it is cut into shards, so that those who look
 // up do not wait for one another. The zero value is empty; all methods may be
 // called at the same time.
-type Suppressed struct {
+type users struct {
 	count  atomic.Int64
 	shards [64]shard
 }
@@ -42,17 +88,17 @@ type shard struct {
 	users map[userHash]struct{}
 }
 
-// Len returns how many users are suppressed.
-func (s *Suppressed) Len() int { return int(s.count.Load()) }
+func (s *users) len() int {
+	if s == nil {
+		return 0
+	}
+	return int(s.count.Load())
+}
 
-// Has tells whether the user with an id is suppressed: the text of the id as it
-// stands in events, not its JSON. It allocates nothing, and costs next to nothing
-// while nobody is suppressed.
-func (s *Suppressed) Has(userID []byte) bool {
-	if s.count.Load() == 0 {
+func (s *users) has(hash userHash) bool {
+	if s.len() == 0 {
 		return false
 	}
-	hash := hashOf(userID)
 	shard := s.shard(hash)
 	shard.mu.RLock()
 	defer shard.mu.RUnlock()
@@ -61,7 +107,7 @@ func (s *Suppressed) Has(userID []byte) bool {
 }
 
 // set puts a user in or takes it out.
-func (s *Suppressed) set(hash userHash, suppressed bool) {
+func (s *users) set(hash userHash, suppressed bool) {
 	shard := s.shard(hash)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
@@ -79,7 +125,7 @@ func (s *Suppressed) set(hash userHash, suppressed bool) {
 
 // add puts in all users of a set that nobody else uses, and returns how many were in
 // before that are not in that one.
-func (s *Suppressed) add(next *Suppressed) (missing int) {
+func (s *users) add(next *users) (missing int) {
 	for i := range s.shards {
 		missing += s.shards[i].lacking(&next.shards[i])
 		for hash := range next.shards[i].users {
@@ -102,4 +148,4 @@ func (s *shard) lacking(other *shard) int {
 	return n
 }
 
-func (s *Suppressed) shard(hash userHash) *shard { return &s.shards[int(hash[0])%len(s.shards)] }
+func (s *users) shard(hash userHash) *shard { return &s.shards[int(hash[0])%len(s.shards)] }

@@ -53,7 +53,7 @@ func extentOf(name, suffix string) (e extent, ok bool) {
 }
 
 // create makes a run in a file of a directory; empty: in one without a name.
-func create(dir string, of identity, ext extent, next stream) (_ *run, err error) {
+func create(dir string, of Identity, ext extent, next stream) (_ *run, err error) {
 	f, err := os.CreateTemp(dir, "seen-*"+newSuffix)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func syncDir(dir string) error {
 }
 
 // inMemory makes a run that could not be written to a file.
-func inMemory(of identity, ext extent, next stream) (*run, error) {
+func inMemory(of Identity, ext extent, next stream) (*run, error) {
 	var b bytes.Buffer
 	r, err := writeRun(&b, of, ext, next)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 func written(tb testing.TB, ext extent, all []Fingerprint) []byte {
 	tb.Helper()
 	var b bytes.Buffer
-	if _, err := writeRun(&b, identity{1, 2, 3}, ext, each(sorted(all))); err != nil {
+	if _, err := writeRun(&b, Identity{1, 2, 3}, ext, each(sorted(all))); err != nil {
 		tb.Fatal(err)
 	}
 	return b.Bytes()
@@ -31,7 +31,7 @@ func TestARunHasWhatWasWritten(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%d: %v", n, err)
 		}
-		if r.count != n || r.extent != (extent{5, 9, 7}) || r.of != (identity{1, 2, 3}) {
+		if r.count != n || r.extent != (extent{5, 9, 7}) || r.of != (Identity{1, 2, 3}) {
 			t.Errorf("%d: opened as %d of %v", n, r.count, r.extent)
 		}
 		for _, f := range all {
@@ -117,7 +117,7 @@ func FuzzOpenRun(f *testing.F) {
 
 // FuzzParseLog: what is taken of a log is whole, and is what would be written.
 func FuzzParseLog(f *testing.F) {
-	log := logHeader(identity{9}, extent{10, 10, 4})
+	log := logHeader(Identity{9}, extent{10, 10, 4})
 	log = chunk{10, 12, fps(0, 2)}.append(log)
 	log = chunk{12, 20, nil}.append(log)
 	f.Add(log)

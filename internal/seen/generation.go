@@ -39,7 +39,7 @@ func (g *generation) grow(to int64, fps []Fingerprint) {
 }
 
 // write appends chunks to the log in a directory.
-func (g *generation) write(dir string, of identity, chunks []chunk) error {
+func (g *generation) write(dir string, of Identity, chunks []chunk) error {
 	if len(chunks) == 0 || g.lost.Load() {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (g *generation) write(dir string, of identity, chunks []chunk) error {
 
 // openLog reads the log of a generation, and cuts off what is damaged of it. An error that
 // comes with a generation says what that was.
-func openLog(name string) (of identity, g *generation, err error) {
+func openLog(name string) (of Identity, g *generation, err error) {
 	f, err := os.OpenFile(name, os.O_RDWR, 0) //nolint:gosec // in the operator's directory
 	if err != nil {
 		return of, nil, err

@@ -18,7 +18,7 @@ const (
 	chunkBytes  = 8 + 8 + 4 + 4
 )
 
-func logHeader(of identity, ext extent) []byte {
+func logHeader(of Identity, ext extent) []byte {
 	b := append(make([]byte, 0, headerBytes), logMagic...)
 	b = append(b, of[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(ext.bucket))
@@ -49,7 +49,7 @@ func chunkSum(b []byte) uint32 {
 }
 
 // parseLog reads a log up to where it is damaged: whole is how many bytes of it are not.
-func parseLog(b []byte) (of identity, g *generation, whole int, err error) {
+func parseLog(b []byte) (of Identity, g *generation, whole int, err error) {
 	if len(b) < headerBytes || string(b[:len(logMagic)]) != logMagic {
 		return of, nil, 0, corrupt("it does not begin like a log")
 	}
@@ -57,7 +57,7 @@ func parseLog(b []byte) (of identity, g *generation, whole int, err error) {
 		return of, nil, 0, corrupt("checksum of the header")
 	}
 	rest := b[len(logMagic):]
-	of = identity(rest)
+	of = Identity(rest)
 	bucket, from := int64(binary.BigEndian.Uint64(rest[Bytes:])), int64(binary.BigEndian.Uint64(rest[Bytes+8:]))
 	g = &generation{extent: extent{from, from, bucket}}
 	for whole = headerBytes; ; {

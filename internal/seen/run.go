@@ -40,8 +40,8 @@ func corrupt(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errCorrupt, fmt.Sprintf(format, args...))
 }
 
-// identity is what the fingerprints of a file are about; those of another are of no use.
-type identity [Bytes]byte
+// Identity is what fingerprints are about; those of another are of no use.
+type Identity [Bytes]byte
 
 // extent is the part of a partition that a run, or a log, is about.
 type extent struct {
@@ -53,7 +53,7 @@ type extent struct {
 type run struct {
 	extent
 	count  int
-	of     identity
+	of     Identity
 	fences []uint64
 	filter *xorfilter.BinaryFuse8 // nil without fingerprints
 	pages  io.ReaderAt
@@ -124,7 +124,7 @@ func pageHas(page []byte, fp Fingerprint) bool {
 
 // writeRun writes a run of fingerprints that come in order, each once, and returns it as
 // it is open but for its pages.
-func writeRun(to io.Writer, of identity, ext extent, next stream) (*run, error) {
+func writeRun(to io.Writer, of Identity, ext extent, next stream) (*run, error) {
 	r := &run{extent: ext, of: of}
 	w := bufio.NewWriterSize(to, 64<<10)
 	var keys []uint64
@@ -214,7 +214,7 @@ func openRun(file io.ReaderAt, size int64) (*run, error) {
 	if crc32.Checksum(footer[:footerBytes-4], castagnoli) != binary.BigEndian.Uint32(footer[footerBytes-4:]) {
 		return nil, corrupt("checksum of the footer")
 	}
-	r := &run{pages: file, of: identity(footer[len(magic):])}
+	r := &run{pages: file, of: Identity(footer[len(magic):])}
 	var n [8]uint64
 	for i := range n {
 		n[i] = binary.BigEndian.Uint64(footer[len(magic)+Bytes+8*i:])

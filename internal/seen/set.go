@@ -3,6 +3,7 @@ package seen
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,7 +15,7 @@ import (
 type Set struct {
 	store *Store
 	dir   string // empty: its files have no names
-	of    identity
+	of    Identity
 
 	closing atomic.Bool
 	tending sync.Mutex // held while files are made and removed
@@ -39,6 +40,9 @@ func (s *Set) Next() int64 {
 	defer s.mu.RUnlock()
 	return s.next
 }
+
+// Identity tells the set from those of other topics, partitions and horizons.
+func (s *Set) Identity() Identity { return s.of }
 
 // Err is why the set is of no more use: a file of it is damaged, or can't be read. Once
 // it is closed and wiped, it can be restored.
@@ -98,6 +102,13 @@ type Batch struct {
 	set    *Set
 	added  table
 	bucket int64
+	cuts   []cut
+}
+
+// cut is an offset before which so many calls were added.
+type cut struct {
+	n  int
+	to int64
 }
 
 // Begin returns an empty batch.
@@ -106,12 +117,15 @@ func (s *Set) Begin() *Batch { return &Batch{set: s, bucket: s.Bucket()} }
 // Set is what the batch adds to.
 func (b *Batch) Set() *Set { return b.set }
 
-// Seen adds a call, whose record has a time stamp, and reports whether it was there: in
-// the set, within the horizon, or in the batch. An error is [Set.Err].
-func (b *Batch) Seen(fp Fingerprint, at time.Time) (bool, error) {
+// Seen adds a call, whose record has an offset and a time stamp, and reports whether it
+// was there: in the set, within the horizon, or in the batch. An error is [Set.Err].
+func (b *Batch) Seen(fp Fingerprint, offset int64, at time.Time) (bool, error) {
 	b.bucket = max(b.bucket, b.set.store.Bucket(at))
 	if !b.added.add(fp) {
 		return true, nil
+	}
+	if n := len(b.added.entries); n%cutEvery == 0 {
+		b.cuts = append(b.cuts, cut{n, offset + 1})
 	}
 	known, err := b.set.has(fp, b.bucket)
 	if err != nil {
@@ -120,11 +134,25 @@ func (b *Batch) Seen(fp Fingerprint, at time.Time) (bool, error) {
 	return known, err
 }
 
-// Added are the fingerprints of the batch, each once, and Bucket is the one that they are
-// in. They are the same until the batch is dropped or used again.
-func (b *Batch) Added() []Fingerprint { return b.added.entries }
+// cutEvery is how many calls a part of a batch has.
+const cutEvery = 1 << 12
 
-// Bucket is the one of the batch.
+// Parts are the calls of the batch, up to some thousands at a time, with the offset up to
+// which they are; the last is next. They are valid until the batch is dropped.
+func (b *Batch) Parts(next int64) iter.Seq2[int64, []Fingerprint] {
+	return func(yield func(int64, []Fingerprint) bool) {
+		n := 0
+		for _, c := range b.cuts {
+			if !yield(c.to, b.added.entries[n:c.n]) {
+				return
+			}
+			n = c.n
+		}
+		yield(next, b.added.entries[n:])
+	}
+}
+
+// Bucket is the one that the batch is in.
 func (b *Batch) Bucket() int64 { return b.bucket }
 
 // Commit puts the batch into its set, which knows all calls below next then, and empties
@@ -137,6 +165,7 @@ func (b *Batch) Commit(next int64) {
 // Drop empties the batch.
 func (b *Batch) Drop() {
 	b.added.reset()
+	b.cuts = b.cuts[:0]
 	b.bucket = b.set.Bucket()
 }
 
@@ -258,7 +287,7 @@ func (s *Set) Loaded() error {
 // Close closes the set, and keeps its files. Another may be opened in its place then.
 func (s *Set) Close() {
 	s.closing.Store(true)
-	s.store.forget(s)
+	defer s.store.forget(s)
 	s.tending.Lock()
 	defer s.tending.Unlock()
 	s.write()

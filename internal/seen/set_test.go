@@ -110,7 +110,7 @@ func (m *model) transact(t *testing.T) {
 	bucket := max(m.store.Bucket(m.at), m.set.Bucket())
 	for range n {
 		call := m.random.IntN(200_000)
-		got, err := batch.Seen(fp(call), m.at)
+		got, err := batch.Seen(fp(call), m.next, m.at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestAgainstAMap(t *testing.T) {
 				m.dir = "" // what has no names is gone when it is closed
 			}
 			m.open(t)
-			for range 150 {
+			for range 60 {
 				switch what := m.random.IntN(20); {
 				case what == 0 && m.dir != "":
 					m.set.Close()
@@ -172,7 +172,7 @@ func TestExpiry(t *testing.T) {
 		batch := set.Begin()
 		next := int64(0)
 		see := func(n int) bool {
-			known, err := batch.Seen(fp(n), time.Now())
+			known, err := batch.Seen(fp(n), next, time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -218,7 +218,7 @@ func TestARecordOfTheFuture(t *testing.T) {
 	set.Add(0, 0, nil)
 	batch := set.Begin()
 	for n, at := range []time.Time{time.Now(), time.Now().Add(1000 * time.Hour), {}, time.UnixMilli(-1), time.Now()} {
-		if _, err := batch.Seen(fp(n), at); err != nil {
+		if _, err := batch.Seen(fp(n), int64(n), at); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -317,7 +317,7 @@ func TestADamagedPage(t *testing.T) {
 	set := store.set(t)
 	batch := set.Begin()
 	for n := 0; n < 1000 && err == nil; n++ {
-		_, err = batch.bucketed(102).Seen(fp(n), time.Unix(0, 0))
+		_, err = batch.bucketed(102).Seen(fp(n), int64(n), time.Unix(0, 0))
 	}
 	if err == nil || set.Err() == nil || store.failures.Load() == 0 {
 		t.Errorf("%v, %v, %d failures", err, set.Err(), store.failures.Load())

@@ -185,9 +185,14 @@ func (s *Store) Counts() (all, unwritten int) {
 // the log says so.
 func (s *Store) Set(partition int32, names ...string) (*Set, error) {
 	sum := digestOf("anabranch set of calls", append(slices.Clone(names), s.opts.Window.String(), strconv.Itoa(int(partition))))
-	set := &Set{store: s, of: identity(sum[:Bytes]), next: -1, loadingFrom: -1}
+	set := &Set{store: s, of: Identity(sum[:Bytes]), next: -1, loadingFrom: -1}
 	if s.opts.Dir != "" {
 		set.dir = filepath.Join(s.opts.Dir, strconv.Itoa(int(partition)))
+		for _, other := range s.open() {
+			if other.dir == set.dir {
+				other.Close() // it may be about to
+			}
+		}
 		if err := set.open(); err != nil {
 			set.Close()
 			return nil, fmt.Errorf("open the calls seen of partition %d: %w", partition, err)

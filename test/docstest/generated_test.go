@@ -18,9 +18,9 @@ What ` + "`anabranch help`" + ` prints, and ` + "`anabranch help COMMAND`" + ` f
 variables: [configuration.md](configuration.md).
 
 Commands that talk to a broker use ` + "`KAFKA_BROKERS`" + `, or else the embedded broker of a running ` + "`anabranch run`" + ` at
-` + "`BROKER_ADDR`" + `. What their own environment leaves open is then as in the process of ` + "`DATA_DIR`" + `, which keeps
-its settings there in ` + "`settings.json`" + ` while it runs, without secrets. A stage whose brokers are unreachable keeps trying; every other command gives up after ten seconds with
-exit code 1. SIGTERM and SIGINT stop a process in order, with exit code 0.
+` + "`BROKER_ADDR`" + `. What their own environment leaves open is then as in the process of ` + "`DATA_DIR`" + `, which keeps its settings
+there in ` + "`settings.json`" + ` while it runs, without secrets. A stage whose brokers are unreachable keeps trying; every other
+command gives up after ten seconds with exit code 1. SIGTERM and SIGINT stop a process in order, with exit code 0.
 
 <!-- written by: go test ./test/docstest -update -->
 

@@ -1,2 +1,3 @@
-// Package releasetest tries scripts/release.sh on a repository of its own.
+// Package releasetest tries what is run once for a release: scripts/release.sh on a
+// repository of its own, and scripts/pin-images.sh on copies of the files.
 package releasetest

@@ -25,11 +25,11 @@ var (
 
 // spelled replaces what a driver finds in its environment by what a user writes.
 var spelled = strings.NewReplacer(
-	`process.env.WRITE_KEY`, `'YOUR_WRITE_KEY'`, `process.env.ENDPOINT`, `'https://events.example.com'`,
-	`job.writeKey`, `'YOUR_WRITE_KEY'`, `job.endpoint`, `'https://events.example.com'`,
-	`os.environ["WRITE_KEY"]`, `"YOUR_WRITE_KEY"`, `os.environ["ENDPOINT"]`, `"https://events.example.com"`,
-	`os.Getenv("WRITE_KEY")`, `"YOUR_WRITE_KEY"`, `os.Getenv("ENDPOINT")`, `"https://events.example.com"`,
-	`env.get("WRITE_KEY")`, `"YOUR_WRITE_KEY"`, `env.get("ENDPOINT")`, `"https://events.example.com"`,
+	`process.env.WRITE_KEY`, `'wk_website'`, `process.env.ENDPOINT`, `'https://events.example.com'`,
+	`job.writeKey`, `'wk_website'`, `job.endpoint`, `'https://events.example.com'`,
+	`os.environ["WRITE_KEY"]`, `"wk_website"`, `os.environ["ENDPOINT"]`, `"https://events.example.com"`,
+	`os.Getenv("WRITE_KEY")`, `"wk_website"`, `os.Getenv("ENDPOINT")`, `"https://events.example.com"`,
+	`env.get("WRITE_KEY")`, `"wk_website"`, `env.get("ENDPOINT")`, `"https://events.example.com"`,
 	`host + "/v1"`, `"events.example.com/v1"`,
 )
 
@@ -82,8 +82,8 @@ func TestTheSnippetsOfThePageAreTheDrivers(t *testing.T) {
 
 func TestASnippetIsWhatAUserWrites(t *testing.T) {
 	for folder, want := range map[string]string{
-		"go3":    "client, err := analytics.NewWithConfig(\"YOUR_WRITE_KEY\", analytics.Config{\n\tEndpoint: \"https://events.example.com\",\n})\n",
-		"python": "client = Client(\n    \"YOUR_WRITE_KEY\",\n    host=\"https://events.example.com\",\n)\n",
+		"go3":    "client, err := analytics.NewWithConfig(\"wk_website\", analytics.Config{\n\tEndpoint: \"https://events.example.com\",\n})\n",
+		"python": "client = Client(\n    \"wk_website\",\n    host=\"https://events.example.com\",\n)\n",
 	} {
 		if got := snippet(t, folder); got != want {
 			t.Errorf("%s: %q, expected %q", folder, got, want)

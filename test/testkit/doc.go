@@ -1,5 +1,6 @@
 // Package testkit gives tests a Kafka cluster of their own and a webhook
-// receiver that keeps books. It is for _test.go files only.
+// receiver that keeps books, and reads what registries count. It is for _test.go files
+// only.
 //
 // Which cluster a test gets is decided by the environment, so that the same
 // tests run everywhere:

@@ -2,9 +2,11 @@ package testkit
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 )
 
 // Series returns the value of one series, or how many observations a histogram has;
@@ -20,14 +22,39 @@ func Series(tb testing.TB, from prometheus.Gatherer, name string, labels ...stri
 			continue
 		}
 		for _, m := range f.GetMetric() {
-			values := make([]string, 0, len(m.GetLabel()))
-			for _, l := range m.GetLabel() {
-				values = append(values, l.GetValue())
-			}
-			if slices.Equal(values, labels) {
+			if slices.Equal(labelled(m), labels) {
 				return m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
 			}
 		}
 	}
 	return 0
+}
+
+// Counters returns every counter by its name and the values of its labels, with spaces
+// between them.
+func Counters(tb testing.TB, from prometheus.Gatherer) map[string]float64 {
+	tb.Helper()
+	families, err := from.Gather()
+	if err != nil {
+		tb.Fatalf("gather: %v", err)
+	}
+	all := make(map[string]float64)
+	for _, f := range families {
+		if f.GetType() != dto.MetricType_COUNTER {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			all[strings.Join(append([]string{f.GetName()}, labelled(m)...), " ")] = m.GetCounter().GetValue()
+		}
+	}
+	return all
+}
+
+// labelled are the values of a series' labels, in the order of the labels' names.
+func labelled(m *dto.Metric) []string {
+	values := make([]string, 0, len(m.GetLabel()))
+	for _, l := range m.GetLabel() {
+		values = append(values, l.GetValue())
+	}
+	return values
 }

@@ -46,7 +46,7 @@ func TestEachTestOnABrokerFindsItEmpty(t *testing.T) {
 }
 
 func TestWipeTakesTheProductsThingsAndNoOthers(t *testing.T) {
-	product := []string{"raw-events", "dead-letters", "workspace", "deliver.crm", "webhook-retry.1m30s", "anabranch-changelog"}
+	product := []string{"raw-events", "dead-letters", "workspace", "regulations", "deliver.crm", "webhook-retry.1m30s", "anabranch-changelog"}
 	others := []string{"deliver", "orders", "raw-events-2", "webhook-retry.soon"}
 	c := Fake(t, kfake.SeedTopics(1, Marker), kfake.SeedTopics(1, product...), kfake.SeedTopics(1, others...))
 	transact(t, c, kgo.TryCommit, "a")

@@ -15,25 +15,16 @@ import (
 	"github.com/anabranch/anabranch/ingest/internal/timestamp"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // counted returns every counter that is not zero, without the prefix.
 func counted(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	t.Helper()
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
 	all := make(map[string]float64)
-	for _, family := range families {
-		for _, m := range family.GetMetric() {
-			name := []string{strings.TrimPrefix(family.GetName(), "anabranch_ingest_")}
-			for _, label := range m.GetLabel() {
-				name = append(name, label.GetValue())
-			}
-			if value := m.GetCounter().GetValue(); value != 0 {
-				all[strings.Join(name, " ")] = value
-			}
+	for name, value := range testkit.Counters(t, registry) {
+		if value != 0 {
+			all[strings.TrimPrefix(name, "anabranch_ingest_")] = value
 		}
 	}
 	return all

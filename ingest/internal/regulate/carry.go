@@ -61,7 +61,7 @@ func (s *Service) advance(ctx context.Context, e *errand) error {
 	defer cancel()
 	work := e.run.Work()
 	if !work.Complete {
-		return e.run.Advance(ctx, work.End(regulation.Failed, "records with its user ids are missing from the topic workspace", time.Now()))
+		return e.run.Advance(ctx, work.End(regulation.Failed, "records with its user ids are missing from the topic regulations", time.Now()))
 	}
 	next, events := step(work.Regulation, work.Users, e.sources, e.most, time.Now())
 	err := e.run.Advance(ctx, next, batches(events, e.most)...)

@@ -56,10 +56,11 @@ func newProcess(t *testing.T, c *testkit.Cluster) *process {
 	p := &process{log: new(testkit.Logs), registry: prometheus.NewRegistry()}
 	register := regulation.NewRegister()
 	log := slog.New(slog.NewTextHandler(p.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	f := wstopic.NewFollower(wstopic.FollowerSettings{
+	set := wstopic.FollowerSettings{
 		Logger: log, Registerer: p.registry, Kafka: c.Options(),
 		Live: workspace.NewLive(workspace.NewSnapshot(nil, nil)), Regulations: register,
-	})
+	}
+	f := wstopic.NewRegulationsFollower(set, wstopic.NewFollower(set))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- f.Run(ctx) }()
@@ -75,7 +76,7 @@ func newProcess(t *testing.T, c *testkit.Cluster) *process {
 	testkit.Until(t, func() bool { return f.Ready() == nil }, "the follower to be ready")
 	p.Service = New(Settings{
 		Logger: log, Registerer: p.registry, Workspace: workspace.NewLive(twoSources()), Register: register,
-		Ledger: &regulation.Ledger{Kafka: c.Options(), TransactionalID: "test-regulation"}, Ready: p.ready,
+		Ledger: &regulation.Ledger{Kafka: c.Options(), TransactionalID: "test-regulation", Suppressed: &register.Suppressed}, Ready: p.ready,
 	})
 	return p
 }
@@ -106,7 +107,7 @@ func start(t *testing.T, c *testkit.Cluster) *process {
 
 func topics(t *testing.T, c *testkit.Cluster) {
 	t.Helper()
-	c.CreateTopics(t, 1, schemas.TopicWorkspace)
+	c.CreateTopics(t, 1, schemas.TopicRegulations)
 	c.CreateTopics(t, 3, schemas.TopicRawEvents)
 }
 

@@ -111,7 +111,7 @@ func TestNoRoom(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := watched(t, testkit.Fake(t), limit)
 			records, bytes := s.room.left()
-			held, release := hold(s.cluster.Fake)
+			held, release := testkit.HoldProduce(s.cluster.Fake)
 			batch, first := identities(t, 2), make(chan error)
 			go func() { first <- s.Put(batch) }()
 			<-held

@@ -9,9 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/ingest/internal/decode"
 	"github.com/anabranch/anabranch/internal/kafka/policy"
@@ -149,17 +147,4 @@ func mixed(t *testing.T) Batch {
 	b := NewBatch("website", accepted)
 	b.AddBlocked("website", blocked, time.UnixMilli(0))
 	return b
-}
-
-// hold keeps the next produce request at the broker until release is called;
-// held is closed when it is there.
-func hold(c *kfake.Cluster) (held chan struct{}, release func()) {
-	held, open := make(chan struct{}), make(chan struct{})
-	c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
-		c.DropControl()
-		close(held)
-		c.SleepControl(func() { <-open })
-		return nil, nil, false
-	})
-	return held, func() { close(open) }
 }

@@ -14,7 +14,7 @@ import (
 
 func applyCommand(stages pipeline.Stages) Command {
 	return Command{
-		Name: "apply", Args: "-f FILE [--dry-run]\n[--clear-secrets]",
+		Name: "apply", Args: "-f FILE [--dry-run]",
 		Summary: "apply a workspace file",
 		Help:    "Applies a workspace file and prints what changed. A file with mistakes changes\nnothing; all of them are listed, with line and path. With SECRETS_KEY the secrets of\ndestinations are encrypted in the topic, and again when its first key is a new one.",
 		Role:    apply.Role(stages),

@@ -97,7 +97,14 @@ func redriveDeadLetters(set *flag.FlagSet) Run {
 		}
 		return withDeadLetters(ctx, program, func(log *deadletters.Log) error {
 			users := regulation.NewRegister()
-			state, readErr := inTime(ctx, func(ctx context.Context) (wstopic.State, error) { return wstopic.ReadWith(ctx, log.Kafka, users) })
+			state, readErr := inTime(ctx, func(ctx context.Context) (wstopic.State, error) {
+				return wstopic.ReadWith(ctx, log.Kafka, users.Former())
+			})
+			if readErr == nil {
+				_, readErr = inTime(ctx, func(ctx context.Context) (struct{}, error) {
+					return struct{}{}, wstopic.ReadRegulations(ctx, log.Kafka, users)
+				})
+			}
 			if readErr != nil {
 				return readErr
 			}

@@ -25,7 +25,7 @@ type Config struct {
 	Kafka  kafka.Config
 	Topics policy.Config
 
-	DataDir        string         `env:"DATA_DIR" envDefault:"./anabranch-data" desc:"directory of the embedded broker's log and password, and of the settings that its process runs with; only its user can access it"`
+	DataDir        string         `env:"DATA_DIR" envDefault:"./anabranch-data" desc:"directory of the embedded broker's log and password, of files of the stages beside it, and of the settings that its process runs with; only its user can access it"`
 	BrokerAddr     string         `env:"BROKER_ADDR" envDefault:"127.0.0.1:9092" desc:"listen address of the embedded broker; any Kafka tool may connect as anabranch, by SCRAM-SHA-256, with the password in DATA_DIR/broker-password"`
 	MaxUnrouted    int            `env:"BROKER_MAX_UNROUTED_BYTES" envDefault:"1073741824" desc:"bytes of raw-events that may wait for the router on the embedded broker, which never deletes them; beyond that, calls are answered 503 until it has caught up"`
 	InstanceID     string         `env:"INSTANCE_ID" desc:"name of this process, unique among those of its stage and the same after a restart; empty: the host name"`
@@ -71,6 +71,9 @@ func Load(environment map[string]string, list pipeline.List) (Config, error) {
 		cfg.Returns = strconv.FormatBool(named)
 	}
 	cfg.Topics.Embedded = cfg.Embedded()
+	for _, s := range cfg.Stages {
+		cfg.Topics.Remembered = max(cfg.Topics.Remembered, s.Known().Remembered)
+	}
 	return cfg, cfg.validate()
 }
 

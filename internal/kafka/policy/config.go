@@ -22,6 +22,9 @@ type Config struct {
 	DeliverRetention     time.Duration `env:"DELIVER_TOPIC_RETENTION" envDefault:"0s" desc:"how long the destinations' topics keep an event, delivered or not; 0s: 7 days on Kafka, 1 day on the embedded broker, which also keeps what is not delivered yet"`
 	RetryRetention       time.Duration `env:"RETRY_TOPIC_RETENTION" envDefault:"0s" desc:"how long the retry topics keep an event, delivered or not; 0s: 7 days on Kafka, 1 day on the embedded broker, which also keeps what is not delivered yet"`
 	DeadLettersRetention time.Duration `env:"DEAD_LETTERS_RETENTION" envDefault:"720h" desc:"how long dead-letters keeps an event; dead-letters-redriven keeps its marks twice as long"`
+	// Remembered is how long a call is known to the router, whose digests of that are kept
+	// longer.
+	Remembered time.Duration
 	// Embedded is true for the embedded broker, whose compaction is not safe
 	// against a crash: topics that hold state are kept whole there, and their
 	// readers take the last record of each key.

@@ -74,12 +74,15 @@ func (c Config) comparePartitions(topic string, want, have int) []Mismatch {
 		m.Want = "6, 2 or 1"
 		m.Meaning, m.Grave = partitionsAdded, have > slices.Max(deliverChoices())
 		m.Advice = fmt.Sprintf("set %s=%d if it was created that way", variable, have)
-	case topic == schemas.TopicWorkspace:
+	case topic == schemas.TopicWorkspace, topic == schemas.TopicRegulations:
 		m.Meaning = "only partition 0 is used"
 		m.Advice = "leave it as it is"
 	case topic == schemas.TopicRedriven:
 		m.Meaning = "a redrive writes to more partitions than it needs"
 		m.Advice = "leave it as it is"
+	case topic == schemas.TopicSeen:
+		m.Meaning = "digests are missing, or partitions are not used; raw-events is read instead"
+		m.Advice = "stop the routers and delete it: it is created again"
 	case have > want:
 		m.Meaning, m.Grave = partitionsAdded, topic != schemas.TopicDeadLetters
 		m.Advice = fmt.Sprintf("never add partitions to a topic that is in use; set %s=%d once you are aware of it, or if it was created that way", variable, have)
@@ -152,6 +155,10 @@ func (c Config) compareRetention(topic string, want, have map[string]string) []M
 			m.Grave = topic != schemas.TopicRedriven
 			m.Meaning = "events are deleted earlier than intended, whether they have been delivered or not"
 		}
+		if topic == schemas.TopicSeen {
+			m.Grave = false
+			m.Meaning = "a router that starts without its files reads raw-events instead of digests of it, or more digests than it needs"
+		}
 		m.Advice = alter(topic, setting, wanted)
 		if variable := RetentionVariable(topic, setting); variable != "" {
 			m.Advice += ", or set " + variable + " to what you want"
@@ -199,6 +206,8 @@ func RetentionVariable(topic, setting string) string {
 		return "RAW_EVENTS_RETENTION"
 	case topic == schemas.TopicDeadLetters, topic == schemas.TopicRedriven:
 		return "DEAD_LETTERS_RETENTION"
+	case topic == schemas.TopicSeen:
+		return "ROUTER_DEDUP_WINDOW"
 	case schemas.PrefixOf(topic) == schemas.RetryPrefix:
 		return "RETRY_TOPIC_RETENTION"
 	case IsDeliver(topic):

@@ -27,7 +27,7 @@ func asCreated(t *testing.T, c Config, topic string) State {
 // everyTopic has one of each kind.
 func everyTopic() []string {
 	return []string{
-		schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicRedriven, schemas.TopicWorkspace,
+		schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicRedriven, schemas.TopicSeen, schemas.TopicWorkspace,
 		schemas.DeliverTopic("crm"), schemas.RetryTopic(time.Minute),
 	}
 }

@@ -27,6 +27,9 @@ const (
 	embeddedRawBytes         = 128 << 20
 	embeddedBacklogRetention = 24 * time.Hour
 
+	// A digest is written after the calls that it is of, and read for the last of them.
+	seenSlack = 2 * time.Hour
+
 	brokersClock = "LogAppendTime"
 	smallIndex   = 1 << 20
 )
@@ -82,7 +85,9 @@ func (c Config) known(name string) (Policy, bool) {
 	case name == schemas.TopicRedriven:
 		// One partition: each transaction of a redrive writes to it.
 		return Policy{Partitions: 1, Configs: expire(redrivenFactor * c.deadLetters())}, true
-	case name == schemas.TopicWorkspace:
+	case name == schemas.TopicSeen:
+		return Policy{Partitions: c.Partitions, Configs: expire(c.Remembered + seenSlack)}, true
+	case name == schemas.TopicWorkspace, name == schemas.TopicRegulations:
 		return Policy{Partitions: 1, Configs: c.keepLast()}, true
 	case name == schemas.TopicPersonasInternal:
 		return Policy{Partitions: c.Partitions, Configs: expire(c.internal())}, true
@@ -187,6 +192,12 @@ func DeliverPartitions(n int) int {
 
 // deliverChoices are the numbers that DeliverPartitions chooses from.
 func deliverChoices() []int { return []int{6, 2, 1} }
+
+// BesideRaw reports whether a topic has as many partitions as raw-events, whatever the
+// settings say: what concerns a user is on one partition of each.
+func BesideRaw(topic string) bool {
+	return topic == schemas.TopicPersonasInternal || topic == schemas.TopicPersonasChangelog
+}
 
 // IsDeliver reports whether a topic is a destination's.
 func IsDeliver(topic string) bool {

@@ -85,13 +85,14 @@ func TestTopicConfigNamesWhatCannotWork(t *testing.T) {
 // letters outlive the letters.
 func TestRetentionIsAsSet(t *testing.T) {
 	t.Parallel()
-	set := Config{RawRetention: time.Hour, DeliverRetention: 7 * time.Hour, RetryRetention: 8 * time.Hour, DeadLettersRetention: 9 * time.Hour}
+	set := Config{Remembered: 3 * time.Hour, RawRetention: time.Hour, DeliverRetention: 7 * time.Hour, RetryRetention: 8 * time.Hour, DeadLettersRetention: 9 * time.Hour}
 	embedded := Config{RawRetention: time.Hour, Embedded: true}
 	for topic, want := range map[string]struct{ set, unset, embedded time.Duration }{
 		schemas.TopicRawEvents:          {time.Hour, 0, time.Hour},
 		schemas.DeliverTopic("crm"):     {7 * time.Hour, 168 * time.Hour, 24 * time.Hour},
 		schemas.RetryTopic(time.Minute): {8 * time.Hour, 168 * time.Hour, 24 * time.Hour},
 		schemas.TopicDeadLetters:        {9 * time.Hour, 720 * time.Hour, 720 * time.Hour},
+		schemas.TopicSeen:               {5 * time.Hour, 2 * time.Hour, 2 * time.Hour},
 		schemas.TopicRedriven:           {18 * time.Hour, 1440 * time.Hour, 1440 * time.Hour},
 	} {
 		for config, want := range map[Config]time.Duration{set: want.set, {}: want.unset, embedded: want.embedded} {

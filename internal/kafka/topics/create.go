@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/anabranch/anabranch/internal/kafka/policy"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // Create creates those of the named topics that do not exist, and waits for nothing:
@@ -66,6 +67,10 @@ func (t *Admin) createEach(ctx context.Context, names []string) (refused map[str
 	if err != nil {
 		return nil, err
 	}
+	raw, err := t.raw(ctx, names)
+	if err != nil {
+		return nil, err
+	}
 	refused = make(map[string]error)
 	alike := make(map[string][]string)
 	policies := make(map[string]policy.Policy)
@@ -75,8 +80,11 @@ func (t *Admin) createEach(ctx context.Context, names []string) (refused map[str
 			refused[name] = err
 			continue
 		}
-		if p.Partitions == 0 {
+		switch {
+		case p.Partitions == 0:
 			p.Partitions = deliver
+		case policy.BesideRaw(name) && raw > 0:
+			p.Partitions = raw
 		}
 		alike[p.String()] = append(alike[p.String()], name)
 		policies[p.String()] = p
@@ -155,4 +163,13 @@ func (t *Admin) automatic(ctx context.Context, names []string) (int, error) {
 	all := slices.DeleteFunc(append(existing, names...), func(name string) bool { return !policy.IsDeliver(name) })
 	slices.Sort(all)
 	return policy.DeliverPartitions(len(slices.Compact(all))), nil
+}
+
+// raw is the number of partitions of raw-events, where it exists and one of names is to
+// have as many; else 0.
+func (t *Admin) raw(ctx context.Context, names []string) (int, error) {
+	if !slices.ContainsFunc(names, policy.BesideRaw) {
+		return 0, nil
+	}
+	return t.Partitions(ctx, schemas.TopicRawEvents)
 }

@@ -37,6 +37,29 @@ func TestCreateWaitsForNoLeader(t *testing.T) {
 	}
 }
 
+// TestTopicsBesideRawEvents have as many partitions as it, which may be older than the
+// settings.
+func TestTopicsBesideRawEvents(t *testing.T) {
+	t.Parallel()
+	client := testkit.Fake(t).Client(t)
+	before := policy.Config{Partitions: 3, DeliverPartitions: 1, Replication: 1, RawRetention: time.Hour}
+	now := before
+	now.Partitions = 5
+	if err := New(client, before).Ensure(t.Context(), schemas.TopicRawEvents); err != nil {
+		t.Fatal(err)
+	}
+	topics := New(client, now)
+	beside := []string{schemas.TopicPersonasInternal, schemas.TopicPersonasChangelog}
+	if err := topics.Ensure(t.Context(), append(beside, schemas.TopicDeadLetters)...); err != nil {
+		t.Fatal(err)
+	}
+	for topic, want := range map[string]int{beside[0]: 3, beside[1]: 3, schemas.TopicDeadLetters: 5} {
+		if n, err := topics.Partitions(t.Context(), topic); err != nil || n != want {
+			t.Errorf("%s has %d partitions (%v), want %d", topic, n, err, want)
+		}
+	}
+}
+
 // TestCreateTellsWhatIsRefused, one by one, and creates the rest.
 func TestCreateTellsWhatIsRefused(t *testing.T) {
 	t.Parallel()

@@ -22,6 +22,7 @@ const (
 	Routed      = "anabranch.routed"
 	Filtered    = "anabranch.filtered"
 	Dead        = "anabranch.dead"
+	Duplicate   = "anabranch.duplicate"
 	Status      = "http.response.status_code"
 )
 

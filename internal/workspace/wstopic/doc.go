@@ -8,10 +8,12 @@
 // opens them. Without a key they are kept as they are: whoever can read the topic can
 // read them, so the topic has to be protected with ACLs.
 //
-// Records about single users share the topic: deletion requests, and who is
-// suppressed. They are handed on to [FollowerSettings.Regulations] and are no part
-// of a workspace, so no snapshot is made for them and no publisher is overtaken by
-// them.
+// Records about single users, deletion requests and who is suppressed, have the topic
+// `regulations`, so that ingest, which faces the internet, need not be allowed to write to
+// that of the workspace. A follower of its own ([NewRegulationsFollower]) hands them on.
+// Earlier releases wrote them to the topic `workspace`, where they are still read: they are
+// handed on to [FollowerSettings.Regulations] and are no part of a workspace, so no snapshot
+// is made for them and no publisher is overtaken by them.
 //
 // # Non-obvious
 //

@@ -3,6 +3,7 @@ package wstopic
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -39,7 +40,8 @@ type FollowerSettings struct {
 	Keys    *wsseal.Ring
 	// Regulations takes in what the topic says about single users: what it held at
 	// the start before the follower is ready, and then each record as soon as it was
-	// read. Nil: this process has no use for it.
+	// read. In the topic `workspace` only earlier releases wrote such records. Nil: this
+	// process has no use for it.
 	Regulations RenewableRegulations
 }
 
@@ -50,6 +52,7 @@ type FollowerSettings struct {
 // holds a workspace.
 type Follower struct {
 	set     FollowerSettings
+	topic   string
 	log     *slog.Logger
 	metrics *metrics
 	trouble logging.Sampler[string]
@@ -63,18 +66,25 @@ type Follower struct {
 func NewFollower(set FollowerSettings) *Follower {
 	return &Follower{
 		set:     set,
+		topic:   schemas.TopicWorkspace,
 		log:     set.Logger,
 		metrics: newMetrics(set.Registerer),
 	}
 }
 
+// NewRegulationsFollower returns a follower of the topic `regulations`, beside one of the
+// workspace: it hands over what that topic says about single users, and does nothing else.
+func NewRegulationsFollower(set FollowerSettings, beside *Follower) *Follower {
+	return &Follower{set: set, topic: schemas.TopicRegulations, log: set.Logger, metrics: beside.metrics}
+}
+
 // Name returns the service's name in logs.
-func (f *Follower) Name() string { return "workspace" }
+func (f *Follower) Name() string { return f.topic }
 
 // Ready returns nil once the topic was read to the end it had at the start.
 func (f *Follower) Ready() error {
 	if !f.ready.Load() {
-		return errors.New("the workspace topic is not read to its end yet")
+		return fmt.Errorf("the %s topic is not read to its end yet", f.topic)
 	}
 	return nil
 }
@@ -92,7 +102,7 @@ func (f *Follower) Run(ctx context.Context) error {
 
 // follow reads one topic of the name, until ctx ends or the topic is replaced.
 func (f *Follower) follow(ctx context.Context) error {
-	t, err := newTail(f.set.Kafka)
+	t, err := newTail(f.set.Kafka, f.topic)
 	if err != nil {
 		return err
 	}
@@ -100,11 +110,13 @@ func (f *Follower) follow(ctx context.Context) error {
 	// At the start an empty topic is a state too. One that takes the place of another
 	// is empty because nobody has applied a workspace to it yet: to put that in force
 	// would refuse every call and deliver nothing.
-	t.stale = !f.ready.Load()
+	t.stale = !f.ready.Load() && f.topic == schemas.TopicWorkspace
 	finish := f.handOver(t)
 	caughtUp := sync.OnceFunc(func() {
 		finish()
-		if !t.stale {
+		if f.topic == schemas.TopicRegulations {
+			f.ready.Store(true)
+		} else if !t.stale {
 			f.log.Warn("the workspace topic holds no workspace, the last one stays in force: put one in force with `anabranch apply -f FILE`")
 		}
 	})
@@ -146,8 +158,12 @@ func (f *Follower) poll(ctx context.Context, t *tail) bool {
 		return false
 	}
 	if ranges.Gone(err) {
-		f.log.Error("the workspace topic was deleted or has lost records; the last workspace stays in force until the topic holds one: apply it again",
-			"topic", schemas.TopicWorkspace, "error", err)
+		if f.topic == schemas.TopicRegulations {
+			f.log.Error("the regulations topic was deleted or has lost records; what this process knows of it stays in force", "error", err)
+		} else {
+			f.log.Error("the workspace topic was deleted or has lost records; the last workspace stays in force until the topic holds one: apply it again",
+				"topic", f.topic, "error", err)
+		}
 		return true
 	}
 	f.complain(ctx, err)
@@ -167,12 +183,12 @@ func (f *Follower) observe(err error) {
 		}
 		return
 	}
-	f.log.Error("workspace record skipped, the last readable one stays in force", "error", err)
+	f.log.Error("record skipped, the last readable one stays in force", "topic", f.topic, "error", err)
 }
 
 func (f *Follower) complain(ctx context.Context, err error) {
 	if _, ok := f.trouble.Admit(err.Error(), time.Now()); ok && ctx.Err() == nil {
-		f.log.Warn("workspace topic can't be read, retrying", "topic", schemas.TopicWorkspace, "error", err)
+		f.log.Warn("topic can't be read, retrying", "topic", f.topic, "error", err)
 	}
 }
 

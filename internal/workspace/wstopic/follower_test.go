@@ -124,7 +124,7 @@ func TestFollowerKeepsTheLastGoodRecord(t *testing.T) {
 	if a, _ := live.Load().Destination("a"); a.Endpoints[0].URL != "https://a.example.com/" {
 		t.Errorf("the endpoint in force is %s", a.Endpoints[0])
 	}
-	if n := out.Count("workspace record skipped"); n != 2 {
+	if n := out.Count("record skipped"); n != 2 {
 		t.Errorf("%d records logged as skipped", n)
 	}
 	if !strings.Contains(out.String(), `\"a\": endpoints[0]: expected an http or https URL with a host`) {
@@ -213,9 +213,11 @@ func TestFollowerWithUnusableOptions(t *testing.T) {
 	}
 }
 
-func TestFollowerName(t *testing.T) {
+func TestFollowerNames(t *testing.T) {
 	t.Parallel()
-	if got := new(Follower).Name(); got != "workspace" {
+	set := FollowerSettings{Registerer: prometheus.NewRegistry()}
+	f := NewFollower(set)
+	if got := f.Name() + " " + NewRegulationsFollower(set, f).Name(); got != "workspace regulations" {
 		t.Errorf("%q", got)
 	}
 }

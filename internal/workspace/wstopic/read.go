@@ -31,31 +31,50 @@ func (s *State) empty() bool { return !s.Applied && s.writable == nil }
 // are what every client of the process shares.
 func Read(ctx context.Context, opts []kgo.Opt) (State, error) { return ReadWith(ctx, opts, nil) }
 
-// ReadWith is Read, and hands over what the topic says about single users on the
-// way.
-func ReadWith(ctx context.Context, opts []kgo.Opt, users Regulations) (State, error) {
-	t, err := newTail(opts)
+// ReadWith is Read, and hands over what earlier releases wrote to the topic about single
+// users.
+func ReadWith(ctx context.Context, opts []kgo.Opt, former Regulations) (State, error) {
+	t, err := newTail(opts, schemas.TopicWorkspace)
 	if err != nil {
 		return State{}, err
 	}
+	defer t.cl.Close()
+	if err = t.readUp(ctx, former); err != nil {
+		return State{}, err
+	}
+	return State{Snapshot: t.Snapshot(), Applied: t.Applied, table: t.Table, writable: t.CheckWritable(), end: t.end}, nil
+}
+
+// ReadRegulations hands over what the topic `regulations` says about single users. One
+// that does not exist yet says nothing.
+func ReadRegulations(ctx context.Context, opts []kgo.Opt, users Regulations) error {
+	t, err := newTail(opts, schemas.TopicRegulations)
+	if err != nil {
+		return err
+	}
+	defer t.cl.Close()
+	return t.readUp(ctx, users)
+}
+
+// readUp reads up to the end that the topic has now.
+func (t *tail) readUp(ctx context.Context, users Regulations) error {
 	if users != nil {
 		t.users = users.Apply
 	}
-	defer t.cl.Close()
-	err = t.start(ctx)
+	err := t.start(ctx)
 	if err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) {
-		return State{}, err
+		return err
 	}
 	for !t.settled() {
 		err = t.poll(ctx, func(error) {})
 		switch {
 		case errors.Is(err, kerr.TopicAuthorizationFailed):
-			return State{}, err
+			return err
 		case ctx.Err() != nil:
 			// Other errors of the client are not final: it goes on by itself, and ctx
 			// bounds how long that may take.
-			return State{}, fmt.Errorf("read %s to its end: %w", schemas.TopicWorkspace, errors.Join(context.Cause(ctx), err))
+			return fmt.Errorf("read %s to its end: %w", t.topic, errors.Join(context.Cause(ctx), err))
 		}
 	}
-	return State{Snapshot: t.Snapshot(), Applied: t.Applied, table: t.Table, writable: t.CheckWritable(), end: t.end}, nil
+	return nil
 }

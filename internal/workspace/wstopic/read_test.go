@@ -62,7 +62,7 @@ func TestABrokerThatDoesNotKnowTheTopic(t *testing.T) {
 	t.Parallel()
 	c := testkit.Fake(t, kfake.NumBrokers(1))
 	apply(t, publisher(t, c), wstest.Of("a"))
-	tail, err := newTail(c.Options())
+	tail, err := newTail(c.Options(), schemas.TopicWorkspace)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package wstopic
 
-// Regulations takes in the records about single users that share the topic, in
-// its order: deletion requests, and who is suppressed. There may be hundreds of
+// Regulations takes in the records about single users, in the order of their topic: deletion requests, and who is suppressed. There may be hundreds of
 // thousands of the latter, so they are no part of a snapshot.
 type Regulations interface {
 	Apply(key, value []byte) error
@@ -29,8 +28,8 @@ func (f *Follower) handOver(t *tail) (finish func()) {
 	return func() {
 		t.users = f.set.Regulations.Apply
 		if users, requests := done(); users+requests > 0 {
-			f.log.Error("the workspace topic no longer holds suppressions or deletion requests that were accepted; they stay in force in this process until it ends: send these requests again",
-				"suppressed_users", users, "unfinished_requests", requests)
+			f.log.Error("a topic no longer holds suppressions or deletion requests that were accepted; they stay in force in this process until it ends: send these requests again",
+				"topic", f.topic, "suppressed_users", users, "unfinished_requests", requests)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wsrecord"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wstest"
+	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
 )
 
@@ -149,5 +150,37 @@ func TestPublishingBesideRegulations(t *testing.T) {
 	}
 	if got := wstest.IDs(read(t, c).Snapshot); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("published: %v", got)
+	}
+}
+
+// TestTheTopicOfRegulations is followed on its own: what it held at the start is handed over
+// before the follower is ready, and no record there is taken for one of a workspace.
+func TestTheTopicOfRegulations(t *testing.T) {
+	t.Parallel()
+	c := testkit.Brokers(t)
+	out, sink := new(testkit.Logs), new(users)
+	live := workspace.NewLive(wstest.Of("a"))
+	in := live.Load()
+	set := FollowerSettings{Logger: out.Logger(), Registerer: prometheus.NewRegistry(), Kafka: c.Options(), Live: live, Regulations: sink}
+	f := NewRegulationsFollower(set, NewFollower(set))
+	testkit.Start(t, func(ctx context.Context) error { return f.Run(ctx) })
+	testkit.Until(t, func() bool { return out.Count("topic regulations does not exist yet") > 0 }, "the missing topic to be logged")
+	if f.Ready() == nil {
+		t.Error("ready without its topic")
+	}
+	c.CreateTopics(t, 1, schemas.TopicRegulations)
+	cl := c.Client(t, kgo.DefaultProduceTopic(schemas.TopicRegulations), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err := cl.ProduceSync(timeout(t), record("suppression/1", "{}"), record("destination/b", "bad")).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	ready(t, f)
+	testkit.Until(t, func() bool { return len(sink.seen()) == 2 }, "the records to be handed over")
+	if live.Load() != in || out.Count("record skipped") != 1 || out.Count("holds no workspace") != 0 {
+		t.Errorf("a workspace was made of it, or nothing was said:\n%s", out)
+	}
+
+	read := new(users)
+	if err := ReadRegulations(timeout(t), c.Options(), read); err != nil || !slices.Equal(read.seen(), []string{"suppression/1", "destination/b"}) {
+		t.Errorf("read %v, %v", read.seen(), err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/schemas"
 )
 
 func TestSettled(t *testing.T) {
@@ -43,7 +45,7 @@ func TestPollError(t *testing.T) {
 		"another":         {kgo.NewErrFetch(gone), "fetch workspace: the broker is gone"},
 		"behind others":   {append(kgo.NewErrFetch(context.Canceled), kgo.NewErrFetch(gone)...), "fetch workspace: the broker is gone"},
 	} {
-		err := pollError(tt.fetches)
+		err := (&tail{topic: schemas.TopicWorkspace}).pollError(tt.fetches)
 		if got := errorText(err); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}

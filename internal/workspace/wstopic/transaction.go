@@ -99,7 +99,7 @@ func awaitReadable(ctx context.Context, cl *kgo.Client, offset int64) {
 	ctx, cancel := context.WithTimeout(ctx, readableTimeout)
 	defer cancel()
 	for {
-		if end, err := stableEnd(ctx, cl); err != nil || end > offset || !waiting.Sleep(ctx, readablePause) {
+		if end, err := stableEnd(ctx, cl, schemas.TopicWorkspace); err != nil || end > offset || !waiting.Sleep(ctx, readablePause) {
 			return
 		}
 	}

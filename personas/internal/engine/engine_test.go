@@ -229,11 +229,12 @@ func TestAMergeTellsOnce(t *testing.T) {
 	c.Take(into, order(0, nil), at(0), nil)
 	c.Take(from, order(time.Hour, nil), at(time.Hour), nil)
 	c.Take(from, order(2*time.Hour, nil), at(2*time.Hour), nil)
+	c.Take(from, order(-20*dayLong, nil), at(2*time.Hour), nil)
 	from.Link("anonymous", at(0))
 	c.Merge(into, from)
 	expect(t, c.Advance(into, at(3*time.Hour), nil, engine.CauseMerge), "three=true@3h0m0s merge")
 	expect(t, c.Advance(into, at(3*time.Hour), nil, engine.CauseMerge))
-	if first, last := into.Seen(); !first.Equal(at(0)) || !last.Equal(at(2*time.Hour)) || len(into.Links) != 1 {
+	if first, last := into.Seen(); !first.Equal(at(-20*dayLong)) || !last.Equal(at(2*time.Hour)) || len(into.Links) != 1 {
 		t.Errorf("seen from %v to %v, links %v", first, last, into.Links)
 	}
 }

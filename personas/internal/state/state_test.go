@@ -122,3 +122,43 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// since <= t < until, to the millisecond.
+func TestPeriodsHaveEdges(t *testing.T) {
+	t.Parallel()
+	s := state.SpecOf(definition.Count, definition.Window{Kind: definition.Since, Since: time.UnixMilli(10), Until: time.UnixMilli(20)}, 1)
+	for at, want := range map[int64]bool{9: false, 10: true, 19: true, 20: false} {
+		if got, late := s.Takes(at, 1_000); got != want || late {
+			t.Errorf("an event at %d: takes it %v, late %v", at, got, late)
+		}
+	}
+}
+
+// Of two values of one instant the one that comes later in the log is the newer, in
+// whatever order they arrive; of a set that is full, and values equally old, the last in
+// order goes.
+func TestTies(t *testing.T) {
+	t.Parallel()
+	event := func(value string, offset int64) state.Event {
+		return state.Event{At: 1_700_000_000_000, Offset: offset, Value: []byte(value)}
+	}
+	for _, c := range []struct {
+		take definition.Aggregate
+		want string
+	}{{definition.Last, `"a"`}, {definition.First, `"b"`}, {definition.Unique, `["a","b"]`}} {
+		for _, order := range [][]state.Event{
+			{event(`"a"`, 3), event(`"b"`, 1), event(`"c"`, 2)},
+			{event(`"c"`, 2), event(`"b"`, 1), event(`"a"`, 3)},
+		} {
+			s := state.SpecOf(c.take, definition.Window{}, 2)
+			st := s.New()
+			for _, e := range order {
+				st.Fold(&s, e)
+			}
+			q := state.Query{Spec: &s, Take: c.take}
+			if got := string(q.Get(st, 1_700_000_000_000).JSON()); got != c.want {
+				t.Errorf("%s: got %s, expected %s", c.take, got, c.want)
+			}
+		}
+	}
+}

@@ -1,13 +1,11 @@
 package pipeline
 
 import (
-	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"net/http"
-	"strconv"
-	"strings"
+
+	"github.com/anabranch/anabranch/test/scrape"
 )
 
 // counts are events by what became of them, for each destination that they have.
@@ -39,40 +37,16 @@ func (p *Pipeline) counts(ctx context.Context) (counts, error) {
 }
 
 // parse sums the series of a metrics page over their destinations.
-func parse(page io.Reader) (counts, error) {
-	var c counts
-	lines := bufio.NewScanner(page)
-	for lines.Scan() {
-		series, text, _ := strings.Cut(lines.Text(), " ")
-		sum := c.of(series)
-		if sum == nil {
-			continue
-		}
-		value, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return c, fmt.Errorf("read metrics: %s: %w", series, err)
-		}
-		*sum += value
+func parse(text io.Reader) (counts, error) {
+	page, err := scrape.Read(text)
+	of := func(name, result string) float64 {
+		sum, _ := page.Sum(name, "result", result)
+		return sum
 	}
-	return c, lines.Err()
-}
-
-// of returns the sum that a series belongs to; nil for none.
-func (c *counts) of(series string) *float64 {
-	name, labels, _ := strings.Cut(series, "{")
-	switch {
-	case name == "anabranch_ingest_events_total" && strings.Contains(labels, `result="accepted"`):
-		return &c.accepted
-	case name == "anabranch_router_events_total" && strings.Contains(labels, `result="routed"`):
-		return &c.routed
-	case name == "anabranch_router_events_total" && strings.Contains(labels, `result="filtered"`):
-		return &c.filtered
-	case name == "anabranch_router_events_total" && strings.Contains(labels, `result="dead"`):
-		return &c.deadInRouter
-	case name == "anabranch_webhook_sink_deliveries_total" && strings.Contains(labels, `result="delivered"`):
-		return &c.delivered
-	case name == "anabranch_webhook_sink_deliveries_total" && strings.Contains(labels, `result="dead"`):
-		return &c.dead
-	}
-	return nil
+	const router, sink = "anabranch_router_events_total", "anabranch_webhook_sink_deliveries_total"
+	return counts{
+		accepted: of("anabranch_ingest_events_total", "accepted"),
+		routed:   of(router, "routed"), filtered: of(router, "filtered"), deadInRouter: of(router, "dead"),
+		delivered: of(sink, "delivered"), dead: of(sink, "dead"),
+	}, err
 }

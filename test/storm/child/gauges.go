@@ -1,14 +1,13 @@
 package child
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/anabranch/anabranch/test/scrape"
 )
 
 // Gauges are what a process takes of the machine.
@@ -29,32 +28,20 @@ func (p *Process) Gauges(ctx context.Context) (Gauges, error) {
 	return parseGauges(resp.Body)
 }
 
-func parseGauges(metrics io.Reader) (Gauges, error) {
-	var g Gauges
-	found := 0
-	lines := bufio.NewScanner(metrics)
-	for lines.Scan() {
-		name, text, _ := strings.Cut(lines.Text(), " ")
-		value, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			continue // a comment
-		}
-		found++
-		switch name {
-		case "process_resident_memory_bytes":
-			g.Resident = int64(value)
-		case "go_goroutines":
-			g.Goroutines = int(value)
-		case "process_open_fds":
-			g.Descriptors = int(value)
-		case "process_cpu_seconds_total":
-			g.CPU = value
-		default:
-			found--
-		}
+func parseGauges(text io.Reader) (Gauges, error) {
+	page, err := scrape.Read(text)
+	if err != nil {
+		return Gauges{}, err
 	}
-	if err := lines.Err(); err != nil {
-		return g, fmt.Errorf("read metrics: %w", err)
+	found := 0
+	gauge := func(name string) float64 {
+		value, series := page.Sum(name)
+		found += series
+		return value
+	}
+	g := Gauges{
+		Resident: int64(gauge("process_resident_memory_bytes")), Goroutines: int(gauge("go_goroutines")),
+		Descriptors: int(gauge("process_open_fds")), CPU: gauge("process_cpu_seconds_total"),
 	}
 	if found != 4 {
 		return g, fmt.Errorf("read metrics: found %d of 4 gauges", found)

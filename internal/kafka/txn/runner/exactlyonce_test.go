@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -20,36 +19,8 @@ import (
 	"github.com/anabranch/anabranch/test/testkit"
 )
 
-// cable is a network that can be cut for good: to the broker, its router is as
-// dead as after a kill -9.
-type cable struct {
-	mu    sync.Mutex
-	cut   bool
-	conns []net.Conn
-}
-
-func (c *cable) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.cut {
-		return nil, errors.New("cable is cut")
-	}
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, network, address)
-	if err == nil {
-		c.conns = append(c.conns, conn)
-	}
-	return conn, err
-}
-
-func (c *cable) Cut() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.cut = true
-	for _, conn := range c.conns {
-		_ = conn.Close()
-	}
-}
+// cable is what a process hangs on.
+type cable = testkit.Cable
 
 // fragile returns a runner on a cable of its own. A static member keeps its
 // place in the group for a while when it is gone, another frees it as it leaves.
@@ -64,7 +35,7 @@ func onCable(id, static string) (func(*Settings), *cable) {
 	c := new(cable)
 	return func(set *Settings) {
 		set.Log = slog.New(slog.DiscardHandler)
-		set.Kafka = append(set.Kafka, kgo.Dialer(c.dial))
+		set.Kafka = append(set.Kafka, kgo.Dialer(c.Dial))
 		set.MaxRecords, set.TransactionalID, set.InstanceID = 50, "anabranch-copier-"+id, static
 	}, c
 }

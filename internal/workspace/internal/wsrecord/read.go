@@ -23,10 +23,10 @@ func Read(s *kind.Shape, text []byte, to any) (unknown bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	dropVersion(parsed)
 	if s.Form == kind.Tree {
 		return false, kind.Owner(reflect.ValueOf(to).Elem()).ReadRecord(text)
 	}
-	dropVersion(parsed)
 	d := decode.Decoder{Record: true}
 	d.Decode(s, document.Tree(parsed), to)
 	if len(d.Found) > 0 {
