@@ -180,7 +180,7 @@ func TestLeafIDsStay(t *testing.T) {
 	for _, id := range c.Leaves() {
 		h = h*31 + uint64(id)
 	}
-	const want = 14438984255995674992
+	const want uint64 = 14438984255995674992
 	if h != want {
 		t.Errorf("the ids of leaves have changed: %d, expected %d", h, want)
 	}
