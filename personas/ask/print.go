@@ -323,7 +323,8 @@ func (n *Node) reasons(all []string) []string {
 }
 
 func printExtents(w io.Writer, all []Extent) error {
-	rows := [][]string{{"PARTITION", "FROM OFFSET", "AS OF OFFSET", "AS OF", "CALLS READ"}}
+	rows := make([][]string, 0, 1+len(all))
+	rows = append(rows, []string{"PARTITION", "FROM OFFSET", "AS OF OFFSET", "AS OF", "CALLS READ"})
 	for i := range all {
 		e := &all[i]
 		rows = append(rows, []string{
@@ -345,7 +346,8 @@ func PrintVerdict(w io.Writer, v *Verdict) error {
 	}
 	if len(v.Wrong) > 0 {
 		_, _ = fmt.Fprintln(out)
-		rows := [][]string{{"USER", "KEY", "TOLD", "TRUE", "DETAIL"}}
+		rows := make([][]string, 0, 1+len(v.Wrong))
+		rows = append(rows, []string{"USER", "KEY", "TOLD", "TRUE", "DETAIL"})
 		for i := range v.Wrong {
 			d := &v.Wrong[i]
 			rows = append(rows, []string{terminal.Safe(d.UserID), terminal.Safe(d.Key), printable(d.Told), printable(d.True), d.Detail})
