@@ -285,8 +285,8 @@ func TestWhatFails(t *testing.T) {
 		t.Errorf("of a member there is %+v", got)
 	}
 	for _, c := range []struct{ value, threshold, want string }{
-		{"2", "gte 5", "3 too few"}, {"2", "gt 5", "more than 3 too few"}, {"7", "lt 5", "2 too many, or more"},
-		{"7", "lte 5", "2 too many"}, {"1", "eq 5", "4 too few"}, {`"x"`, "eq 5", ""}, {"7", `eq "pro"`, ""}, {"1", "gte 5, lt 9", ""},
+		{"2", "gte 5", "short by 3"}, {"2", "gt 5", "short by more than 3"}, {"7", "lt 5", "over by 2"},
+		{"7", "lte 5", "over by 2"}, {"1", "eq 5", "short by 4"}, {`"x"`, "eq 5", ""}, {"7", `eq "pro"`, ""}, {"1", "gte 5, lt 9", ""},
 	} {
 		n := &Node{Value: []byte(c.value), Threshold: c.threshold}
 		if got := n.lacks(); got != c.want {

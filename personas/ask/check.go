@@ -83,7 +83,7 @@ func Check(ctx context.Context, log *Log) (*Verdict, error) {
 		}
 		delete(last, u.id)
 	}
-	if r.print, err = personas.Print(&log.Workspace.defined); err != nil {
+	if r.inForce, err = personas.Print(&log.Workspace.defined); err != nil {
 		return nil, err
 	}
 	if err := r.run(ctx); err != nil {

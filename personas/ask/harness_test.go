@@ -41,10 +41,10 @@ func newBench(tb testing.TB, c *testkit.Cluster, d engine.Definitions) *bench {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	b.Log.Kafka = slices.Concat(options, b.Cluster.Options())
-	b.Log.Topics = topics.New(b.client, policy.Config{Partitions: partitions, Replication: -1, RawRetention: 30 * 24 * time.Hour})
+	b.Kafka = slices.Concat(options, b.Options())
+	b.Topics = topics.New(b.client, policy.Config{Partitions: partitions, Replication: -1, RawRetention: 30 * 24 * time.Hour})
 	b.apply(d)
-	if err := b.Log.Topics.Ensure(tb.Context(), schemas.TopicRawEvents, schemas.TopicPersonasInternal, schemas.TopicPersonasChangelog); err != nil {
+	if err := b.Topics.Ensure(tb.Context(), schemas.TopicRawEvents, schemas.TopicPersonasInternal, schemas.TopicPersonasChangelog); err != nil {
 		tb.Fatal(err)
 	}
 	return b
@@ -63,7 +63,7 @@ func (b *bench) start(tb testing.TB) (stop func()) {
 		Store: "memory", StoreMemory: 64 << 20, Profiles: 8, MaxRecords: 5000, TransactionTimeout: 10 * time.Second,
 	}, personas.Settings{
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Definitions: b.inForce.Load,
-		Kafka: b.Log.Kafka, Topics: b.Log.Topics, TransactionalID: "anabranch-personas-a",
+		Kafka: b.Kafka, Topics: b.Topics, TransactionalID: "anabranch-personas-a",
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -76,7 +76,7 @@ func (b *bench) track(user, event, properties string) *kgo.Record {
 }
 
 func (b *bench) identify(user, traits string) *kgo.Record {
-	return b.call(schemas.TypeIdentify, user, fmt.Sprintf(`"traits":%s`, traits))
+	return b.call(schemas.TypeIdentify, user, `"traits":`+traits)
 }
 
 func (b *bench) call(kind schemas.Type, user, members string) *kgo.Record {

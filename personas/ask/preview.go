@@ -132,7 +132,7 @@ func differing(now, next *Workspace, key string) ([]Difference, error) {
 }
 
 // beside returns the definitions, and the audiences in force that would be deleted.
-func (w Workspace) beside(now *Workspace) *Workspace {
+func (w *Workspace) beside(now *Workspace) *Workspace {
 	next := Workspace{engine.Definitions{Audiences: slices.Clone(w.defined.Audiences), Traits: slices.Clone(w.defined.Traits)}}
 	for i := range now.defined.Audiences {
 		was := now.defined.Audiences[i]

@@ -38,20 +38,7 @@ func TestPreview(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		type count struct{ enter, leave, change int64 }
-		want, got := make(map[string]count), make(map[string]count)
-		for _, change := range told {
-			n := want[change.Key]
-			switch {
-			case change.Kind == engine.ClassComputedTrait:
-				n.change++
-			case string(change.Value) == "true":
-				n.enter++
-			default:
-				n.leave++
-			}
-			want[change.Key] = n
-		}
+		want, got := counts(told), make(map[string]count)
 		for _, d := range p.Definitions {
 			got[d.Key] = count{d.Enter, d.Leave, d.Change}
 			if d.Before+d.Enter-d.Leave != d.After && d.Kind == engine.ClassAudience || len(d.Sample) != min(int(d.Enter+d.Leave+d.Change), sampled) {
@@ -70,6 +57,26 @@ func TestPreview(t *testing.T) {
 			t.Error("a key that there is not is previewed")
 		}
 	})
+}
+
+// count is how many were told of a definition.
+type count struct{ enter, leave, change int64 }
+
+func counts(all []Told) map[string]count {
+	by := make(map[string]count)
+	for _, change := range all {
+		n := by[change.Key]
+		switch {
+		case change.Kind == engine.ClassComputedTrait:
+			n.change++
+		case string(change.Value) == "true":
+			n.enter++
+		default:
+			n.leave++
+		}
+		by[change.Key] = n
+	}
+	return by
 }
 
 // TestPreviewWithoutAStage: all that there is is new.

@@ -224,13 +224,11 @@ func (n *Node) lacks() string {
 	number := func(f float64) string { return strconv.FormatFloat(f, 'g', 12, 64) }
 	switch {
 	case op == "gte", op == "eq" && got < want:
-		return number(want-got) + " too few"
+		return "short by " + number(want-got)
 	case op == "gt":
-		return "more than " + number(want-got) + " too few"
-	case op == "lte", op == "eq":
-		return number(got-want) + " too many"
-	case op == "lt":
-		return number(got-want) + " too many, or more"
+		return "short by more than " + number(want-got)
+	case op == "lte", op == "eq", op == "lt":
+		return "over by " + number(got-want)
 	default:
 		return ""
 	}
@@ -293,7 +291,7 @@ func (d *Difference) print(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "\n%s, %d of %s:\n", terminal.Safe(d.Key), len(d.Sample), terminal.Count(d.Enter+d.Leave+d.Change)); err != nil {
 		return err
 	}
-	rows := [][]string{{"USER", "IS TOLD", "SINCE"}}
+	rows := [][]string{{"USER", "IS TOLD", "BECAUSE"}}
 	for i := range d.Sample {
 		r := &d.Sample[i]
 		why := "it is deleted"
@@ -323,7 +321,8 @@ func (n *Node) reasons(all []string) []string {
 }
 
 func printExtents(w io.Writer, all []Extent) error {
-	rows := [][]string{{"PARTITION", "FROM OFFSET", "AS OF OFFSET", "AS OF", "CALLS READ"}}
+	rows := make([][]string, 0, 1+len(all))
+	rows = append(rows, []string{"PARTITION", "FROM OFFSET", "AS OF OFFSET", "AS OF", "CALLS READ"})
 	for i := range all {
 		e := &all[i]
 		rows = append(rows, []string{
@@ -345,7 +344,8 @@ func PrintVerdict(w io.Writer, v *Verdict) error {
 	}
 	if len(v.Wrong) > 0 {
 		_, _ = fmt.Fprintln(out)
-		rows := [][]string{{"USER", "KEY", "TOLD", "TRUE", "DETAIL"}}
+		rows := make([][]string, 0, 1+len(v.Wrong))
+		rows = append(rows, []string{"USER", "KEY", "TOLD", "TRUE", "DETAIL"})
 		for i := range v.Wrong {
 			d := &v.Wrong[i]
 			rows = append(rows, []string{terminal.Safe(d.UserID), terminal.Safe(d.Key), printable(d.Told), printable(d.True), d.Detail})

@@ -34,9 +34,9 @@ type replay struct {
 	// would be told. One at a time.
 	look func(u *computed)
 	// told is called with what was told; nil: nobody wants to know. One at a time. With it
-	// the stage has to be done with the definitions of a print.
-	told  func(*Told)
-	print string
+	// the stage has to be done with the definitions in force.
+	told    func(*Told)
+	inForce string
 
 	mu        sync.Mutex
 	done      int64
@@ -133,7 +133,7 @@ func (r *replay) partition(ctx context.Context, num int32, told ranges.Range) er
 	of := told
 	p.meta = places[num]
 	if r.told != nil {
-		if err := p.meta.settled(num, r.print); err != nil {
+		if err := p.meta.settled(num, r.inForce); err != nil {
 			return err
 		}
 	}
@@ -158,10 +158,10 @@ func (r *replay) partition(ctx context.Context, num int32, told ranges.Range) er
 }
 
 // settled returns why the stage is not done with a partition.
-func (p *place) settled(num int32, print string) error {
+func (p *place) settled(num int32, inForce string) error {
 	phase := Waiting
 	switch {
-	case p == nil || p.Catalogue != print:
+	case p == nil || p.Catalogue != inForce:
 	case len(p.Fills) > 0:
 		phase = Filling
 	case p.Sweep != nil:
@@ -192,10 +192,10 @@ func (p *part) read(ctx context.Context, log *Log, of ranges.Range, told int64) 
 		if p.oldest.IsZero() {
 			p.oldest = rec.Timestamp
 		}
-		h, err := kafka.HeadersOf(rec)
+		h, broken := kafka.HeadersOf(rec)
 		switch {
-		case err != nil, h.Origin == schemas.OriginDeletion:
-			return nil //nolint:nilerr // as for the stage, it is no call
+		case broken != nil, h.Origin == schemas.OriginDeletion:
+			return nil // as for the stage, it is no call
 		case h.Origin == schemas.OriginPersonas:
 			return p.hear(rec, told)
 		case rec.Offset >= p.Offset || len(p.lacks) == 0:
@@ -348,7 +348,7 @@ func (r *replay) progress(n int64) {
 
 // extents are what was read, by partition.
 func (r *replay) extents() []Extent {
-	all := []Extent{}
+	all := make([]Extent, 0, len(r.asOf))
 	for _, e := range r.asOf {
 		all = append(all, *e)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/definition"
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/personas"
 	"github.com/anabranch/anabranch/personas/internal/engine"
 )
 
@@ -14,19 +15,7 @@ import (
 type Workspace struct{ defined engine.Definitions }
 
 // Of returns the definitions of a snapshot.
-func Of(s *workspace.Snapshot) Workspace {
-	var d engine.Definitions
-	for _, a := range s.Audiences() {
-		d.Audiences = append(d.Audiences, engine.Audience{Audience: a.Audience, Version: a.Version, Deleted: a.Deleted})
-	}
-	for _, a := range s.Leaving() {
-		d.Audiences = append(d.Audiences, engine.Audience{Audience: a.Audience, Version: a.Version, Deleted: true})
-	}
-	for _, t := range s.Traits() {
-		d.Traits = append(d.Traits, engine.Trait{Trait: t.Trait, Version: t.Version, Deleted: t.Deleted})
-	}
-	return Workspace{d}
-}
+func Of(s *workspace.Snapshot) Workspace { return Workspace{*personas.DefinitionsIn(s)} }
 
 // Kind is a kind of definition, as `context.personas.computation_class` has it.
 type Kind = engine.Class

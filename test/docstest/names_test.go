@@ -68,7 +68,7 @@ func parses(t *testing.T, name, rest string) string {
 	}
 	args := []string{name}
 	words := strings.Fields(rest)
-	if name == "dead-letters" && len(words) > 0 && !strings.HasPrefix(words[0], "-") {
+	if (name == "dead-letters" || name == "personas") && len(words) > 0 && !strings.HasPrefix(words[0], "-") {
 		args, words = append(args, words[0]), words[1:]
 	}
 	if !placeholder.MatchString(rest) {

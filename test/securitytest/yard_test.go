@@ -71,6 +71,7 @@ func (n *node) principals(t *testing.T) map[string]identity {
 		"apply":                n.plain(),
 		"dead-letters list":    n.certified(t, "list"),
 		"dead-letters redrive": n.scram(t, kadm.ScramSha512, "redrive"),
+		"personas list":        n.certified(t, "asks"),
 		"status":               n.certified(t, "status"),
 	}
 }

@@ -151,7 +151,7 @@ func showMembers(set *flag.FlagSet) Run {
 			if err != nil {
 				return err
 			}
-			if err := each(a, program.Out, members, ask.PrintMembers); err != nil || !more {
+			if err = each(a, program.Out, members, ask.PrintMembers); err != nil || !more {
 				return err
 			}
 			_, err = fmt.Fprintf(program.Err, "there are more: go on with --after %s\n", terminal.Safe(members[len(members)-1].UserID))
