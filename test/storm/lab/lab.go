@@ -56,6 +56,8 @@ type Lab struct {
 	topics    *topics.Admin
 	counts    []string // of partitions, as settings of the stages
 	workspace []workspace.Destination
+	// definitions are sections of the workspace's file about audiences and traits.
+	definitions string
 	processes []*child.Process
 	cleanup   []func(context.Context)
 
