@@ -36,6 +36,9 @@
 // membership early, a stage that stands still none at all, and what is processed again has
 // the same times (TestABacklogEndsNothing, TestTimers).
 //
+// A tick is as old as its look at the end of the log: who stood still between the two would
+// have the clock pass calls that are not processed yet (TestALateTick).
+//
 // A partition that was never processed begins at its end: what stands before is filled in
 // like the history of any definition, and tells where users are, not how they came there
 // (TestTheFirstStart).

@@ -58,8 +58,8 @@ type Lab struct {
 	workspace []workspace.Destination
 	// definitions are sections of the workspace's file about audiences and traits.
 	definitions string
-	processes []*child.Process
-	cleanup   []func(context.Context)
+	processes   []*child.Process
+	cleanup     []func(context.Context)
 
 	longestExit time.Duration
 	exited      string // which process took that, and when

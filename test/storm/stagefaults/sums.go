@@ -129,6 +129,11 @@ func (s *sums) findings() findings {
 		s.pass(name, u, u.last+activeFor.Milliseconds())
 	}
 	f := findings{calls: s.calls, doubled: s.twice}
+	for key := range s.told {
+		if s.due[key] == nil && strings.HasSuffix(key, s.suffix) {
+			s.due[key] = []change{} // nothing is due
+		}
+	}
 	for _, key := range slices.Sorted(maps.Keys(s.due)) {
 		due, told := s.due[key], s.told[key]
 		f.due += len(due)
