@@ -182,6 +182,12 @@ func (l *Lab) Destination(name string, keys int, urls ...string) *load.Stream {
 	return load.NewStream(l.Books.Run(), id, schemas.DeliverTopic(id), keys)
 }
 
+// Begun returns of how many partitions of a topic a group has committed an offset.
+func (l *Lab) Begun(ctx context.Context, group, topic string) (int, error) {
+	commits, err := l.topics.Commits(ctx, group, topic)
+	return len(commits), err
+}
+
 // ID is the id of a destination of that name.
 func (l *Lab) ID(name string) string { return fmt.Sprintf("s%d-%s-%s", l.bench.Seed, l.row, name) }
 

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
@@ -83,10 +83,9 @@ func startPersonas(ctx context.Context, l *lab.Lab) ([]*child.Process, error) {
 		}
 		stages = append(stages, p)
 	}
-	admin := kadm.NewClient(l.Writer.Client)
 	return stages, child.Until(ctx, time.Minute, "personas to begin all partitions", func() bool {
-		offsets, err := admin.FetchOffsets(ctx, schemas.OwnPrefix+"personas")
-		return err == nil && len(offsets[schemas.TopicPersonasInternal]) == 6
+		n, err := l.Begun(ctx, schemas.OwnPrefix+"personas", schemas.TopicPersonasInternal)
+		return err == nil && n == 6
 	})
 }
 
@@ -146,7 +145,7 @@ type people struct{ run, suffix string }
 const howMany = 211
 
 func newPeople(run string) *people {
-	suffix := fmt.Sprintf("%d", time.Now().UnixMilli())
+	suffix := strconv.FormatInt(time.Now().UnixMilli(), 10)
 	return &people{run + "-" + suffix, suffix}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -64,8 +65,8 @@ func (s *sums) see(rec *kgo.Record) {
 		return
 	}
 	var call struct {
-		Timestamp time.Time
-		Traits    map[string]json.RawMessage
+		Timestamp time.Time                  `json:"timestamp"`
+		Traits    map[string]json.RawMessage `json:"traits"`
 	}
 	if json.Unmarshal(rec.Value, &call) != nil {
 		return
@@ -98,7 +99,7 @@ func (s *sums) called(name string, at, now int64) {
 	}
 	s.calls++
 	u.calls++
-	s.expect(name, "storms_", change{value: fmt.Sprint(u.calls)})
+	s.expect(name, "storms_", change{value: strconv.Itoa(u.calls)})
 	if u.calls == 3 {
 		s.expect(name, "regulars_", change{value: "true"})
 	}

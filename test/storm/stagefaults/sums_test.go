@@ -2,6 +2,7 @@ package stagefaults
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -33,7 +34,7 @@ func (l *log) write(origin schemas.Origin, at, when time.Time, members string) {
 		Key: []byte(l.run + "-u1"), Timestamp: when,
 		Value: fmt.Appendf(nil, `{"timestamp":%q%s}`, at.UTC().Format(schemas.TimeLayout), members),
 	}
-	kafka.SetHeaders(rec, &schemas.Headers{Source: lab.Source, Type: schemas.TypeTrack, MessageID: fmt.Sprint(len(l.records)), Origin: origin})
+	kafka.SetHeaders(rec, &schemas.Headers{Source: lab.Source, Type: schemas.TypeTrack, MessageID: strconv.Itoa(len(l.records)), Origin: origin})
 	l.records = append(l.records, rec)
 }
 
