@@ -10,6 +10,7 @@
 //
 //	stage, config, personas   the value that declares the stage, its settings, its life
 //	processor                 what the runner runs: records, and what a transaction leads to
+//	attended                  the store, and the end of the stage when it fails
 //	partition                 a partition of this process, and what a transaction does to it
 //	live                      calls and messages, one by one
 //	turn                      what is done in small steps between them: timers, backfills, sweeps
@@ -35,7 +36,16 @@
 // membership early, a stage that stands still none at all, and what is processed again has
 // the same times (TestABacklogEndsNothing, TestTimers).
 //
+// A tick is as old as its look at the end of the log: who stood still between the two would
+// have the clock pass calls that are not processed yet (TestALateTick).
+//
 // A partition that was never processed begins at its end: what stands before is filled in
 // like the history of any definition, and tells where users are, not how they came there
 // (TestTheFirstStart).
+//
+// A store that has failed has failed for good, and the partitions that it has are nobody
+// else's as long as this process is a member: so the stage ends (TestAStoreThatFails).
+//
+// A definition is ready only when nobody is overdue, or they would be told of instants at
+// which it was not there (TestWhatIsNewWaitsForWhatIsOverdue).
 package personas

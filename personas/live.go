@@ -135,6 +135,6 @@ func (p *processor) message(w *work, rec *kgo.Record) {
 		p.set.Logger.Warn("record of personas-internal can't be read and is left out", "error", err)
 	case m.Kind == message.Tick:
 		p.metrics.now.ticks++
-		w.ticks = append(slices.Clip(w.ticks), tick{m.End, rec.Timestamp.UnixMilli()})
+		w.ticks = append(slices.Clip(w.ticks), tick{m.End, rec.Timestamp.UnixMilli() - m.Late})
 	}
 }

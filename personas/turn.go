@@ -29,8 +29,15 @@ func (p *processor) turn(ctx context.Context, t *runner.Transaction, w *work) er
 	if w.meta.Time == 0 {
 		return nil // what time it is nobody has said yet
 	}
+	// Who is overdue is told before anything new is ready: of what is new, the time before is
+	// none of theirs.
+	overdue, err := p.timers(ctx, t, w)
+	if err != nil || overdue {
+		w.left = w.left || overdue
+		return err
+	}
 	// A sweep looks at users whom the store has, so it comes before what fills in others.
-	for _, step := range []func(context.Context, *runner.Transaction, *work) (more bool, err error){p.timers, p.sweep, p.fill} {
+	for _, step := range []func(context.Context, *runner.Transaction, *work) (more bool, err error){p.sweep, p.fill} {
 		more, err := step(ctx, t, w)
 		if err != nil {
 			return err

@@ -65,3 +65,33 @@ func TestParts(t *testing.T) {
 		t.Errorf("read %q", got)
 	}
 }
+
+// TestTwoBackfills of one partition, of which the first finds that there is nothing that is
+// young enough: the second is not told the same.
+func TestTwoBackfills(t *testing.T) {
+	t.Parallel()
+	c := testkit.Brokers(t)
+	c.CreateTopics(t, 1, schemas.TopicRawEvents)
+	const cut = 1
+	if err := c.Client(t).ProduceSync(t.Context(), &kgo.Record{Topic: schemas.TopicRawEvents, Value: []byte("a")}).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	r := New(topics.New(c.Client(t), policy.Config{}), func(err error) { t.Error(err) })
+	defer r.Close()
+	begin := func(since time.Time) (at int64) {
+		testkit.Until(t, func() bool {
+			part := r.Part(0, -1, cut, since)
+			if part != nil {
+				at = part.Begin
+			}
+			return part != nil
+		}, "the begin")
+		return at
+	}
+	if at := begin(time.Now().Add(time.Hour)); at != cut {
+		t.Errorf("the first begins at %d, want %d", at, cut)
+	}
+	if at := begin(time.Time{}); at != 0 {
+		t.Errorf("the second begins at %d, want 0", at)
+	}
+}

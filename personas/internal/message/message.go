@@ -32,6 +32,9 @@ type Message struct {
 	Kind Kind `json:"kind"`
 	// End is, of a tick, where the partition of raw-events ended when it was written.
 	End int64 `json:"end,omitempty"`
+	// Late is, of a tick, how many milliseconds passed since somebody asked for End: so much
+	// earlier than when it was written it is true.
+	Late int64 `json:"late,omitempty"`
 	// Target is, of a link, the user that the key's is from now on. Alias says that an
 	// alias asked for it, which two users need to become one.
 	Target string `json:"target,omitempty"`
