@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
@@ -228,5 +230,43 @@ func fold(b *testing.B, kind string, n, definitions int, event string) {
 	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(n), "heap-B/user")
 	if err = s.Close(); err != nil {
 		b.Fatal(err)
+	}
+}
+
+// BenchmarkStage is what a call costs in all, with the broker in the same process unless
+// KAFKA_BROKERS names one: b.N calls of 10,000 users wait, and the stage folds them.
+func BenchmarkStage(b *testing.B) {
+	for _, kind := range []string{storeMemory, storePebble} {
+		b.Run("store="+kind, func(b *testing.B) {
+			stored := func(cfg *Config, _ *Settings) {
+				cfg.Store, cfg.DataDir, cfg.StoreMemory, cfg.ProfileMemory = kind, b.TempDir(), 256<<20, 64<<20
+			}
+			bench := newBench(b, testkit.Brokers(b, kfake.NumBrokers(1)), enginetest.Shop(20))
+			bench.begun(b, stored)
+			bench.wait(b, b.N)
+			r := bench.stage(b, stored)
+			taken := r.processor.metrics.events.WithLabelValues(folded)
+			used := cpuTime(b)
+			b.ResetTimer()
+			start(b, r)
+			testkit.Until(b, func() bool { return testutil.ToFloat64(taken) == float64(b.N) }, "all calls to be folded")
+			b.ReportMetric(float64((cpuTime(b)-used).Microseconds())/float64(b.N), "cpu-µs/event")
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+		})
+	}
+}
+
+// wait has n calls wait for the stage.
+func (b *bench) wait(tb testing.TB, n int) {
+	tb.Helper()
+	now := time.Now()
+	v := newVisits("", now)
+	for i := range n {
+		rec := *v.put(i%6, i*7919%10_000, now)
+		rec.Value, rec.Key, rec.Timestamp = bytes.Clone(rec.Value), []byte(userName(i*7919%10_000)), time.Time{}
+		b.client.Produce(tb.Context(), &rec, nil)
+	}
+	if err := b.client.Flush(tb.Context()); err != nil {
+		tb.Fatal(err)
 	}
 }
