@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -41,7 +43,7 @@ func cpuTime(tb testing.TB) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// name spreads users as ids in use do.
+// userName spreads users as ids in use do.
 func userName(i int) string { return fmt.Sprintf("user-%016x", uint64(i)*0x9e3779b97f4a7c15) }
 
 // folding is what the stage does between the broker's records and the broker's answers.
@@ -268,5 +270,65 @@ func (b *bench) wait(tb testing.TB, n int) {
 	}
 	if err := b.client.Flush(tb.Context()); err != nil {
 		tb.Fatal(err)
+	}
+}
+
+// BenchmarkLatency is how long after the acknowledgement of a call, at 500 a second, what it
+// changes is on raw-events, and how long after the instant at which a window ends. b.N is
+// how many calls are made; each is another user's, who leaves the audience later.
+func BenchmarkLatency(b *testing.B) {
+	const window, between = 15 * time.Second, 2 * time.Millisecond
+	bench := newBench(b, testkit.Brokers(b, kfake.NumBrokers(1)), engine.Definitions{
+		Audiences: []engine.Audience{audience("recent", "Order", 1, window)},
+	})
+	r := bench.stage(b)
+	start(b, r)
+	testkit.Until(b, func() bool { return r.Ready() == nil }, "the stage to be ready")
+	reader := bench.Client(b, kgo.ConsumeTopics(schemas.TopicRawEvents), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
+	bench.send(b, bench.track("warm", "Another", time.Now()))
+	var mu sync.Mutex
+	acked := make(map[string]time.Time)
+	var sending sync.WaitGroup
+	defer sending.Wait()
+	sending.Go(func() {
+		every := time.NewTicker(between)
+		defer every.Stop()
+		for i := range b.N {
+			<-every.C
+			bench.client.Produce(b.Context(), bench.track(userName(i), "Order", time.Now()), func(rec *kgo.Record, _ error) {
+				mu.Lock()
+				defer mu.Unlock()
+				acked[string(rec.Key)] = time.Now()
+			})
+		}
+	})
+	told := make(map[string]time.Time)
+	var calls, exits []time.Duration
+	for len(exits) < b.N {
+		fetches := reader.PollFetches(b.Context())
+		now := time.Now()
+		fetches.EachRecord(func(rec *kgo.Record) {
+			if h, err := kafka.HeadersOf(rec); err != nil || h.Origin != schemas.OriginPersonas {
+				return
+			}
+			if change := read(b, rec); change.Cause == "timer" {
+				exits = append(exits, now.Sub(change.At))
+			} else {
+				told[change.User] = now
+			}
+		})
+	}
+	sending.Wait()
+	if err := bench.client.Flush(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	for user, at := range told { // a change may be read before the client hears of the acknowledgement
+		calls = append(calls, max(0, at.Sub(acked[user])))
+	}
+	for name, all := range map[string][]time.Duration{"call": calls, "exit": exits} {
+		slices.Sort(all)
+		b.ReportMetric(float64(all[len(all)/2].Milliseconds()), name+"-p50-ms")
+		b.ReportMetric(float64(all[len(all)*99/100].Milliseconds()), name+"-p99-ms")
+		b.ReportMetric(float64(all[len(all)-1].Milliseconds()), name+"-max-ms")
 	}
 }

@@ -3,6 +3,7 @@ package users
 import (
 	"fmt"
 	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -158,7 +159,7 @@ func TestKeptUsersAreBounded(t *testing.T) {
 	u.Keep(bound)
 	for i := range 1000 {
 		visit(t, u, c, "often", begin)
-		visit(t, u, c, fmt.Sprint(i), begin)
+		visit(t, u, c, strconv.Itoa(i), begin)
 		commit(t, u, s)
 		size := 0
 		for _, generation := range []map[string]*User{u.young, u.old} {
