@@ -45,7 +45,7 @@ func TestTheFirstStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const users = 30
 		b := newBench(t, testkit.Virtual(t), engine.Definitions{
-			Audiences: []engine.Audience{audience("recent", "Order", 2, time.Hour)}, Traits: []engine.Trait{counted("orders", "Order")},
+			Audiences: []engine.Audience{audience("recent", "Order", 2, time.Hour)}, Traits: []engine.Trait{counted()},
 		})
 		for i := range users {
 			for range 1 + i%2 {
@@ -103,7 +103,7 @@ func TestDefinitionsComeAndGo(t *testing.T) {
 		b.definitions.Store(&engine.Definitions{Audiences: []engine.Audience{edited}})
 		virtual.Sleep(20 * time.Second)
 		n += users / 2
-		for i := 0; i < users; i++ {
+		for i := range users {
 			if i%4 == 0 || i%4 == 3 {
 				want[fmt.Sprintf("u%d", i)] = []string{"true"}
 			}
@@ -170,7 +170,7 @@ func TestABacklogEndsNothing(t *testing.T) {
 // TestAStateThatDoesNotFit refuses the assignment: what it lacks would be told again.
 func TestAStateThatDoesNotFit(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, testkit.Brokers(t), engine.Definitions{Traits: []engine.Trait{counted("orders", "Order")}})
+	b := newBench(t, testkit.Brokers(t), engine.Definitions{Traits: []engine.Trait{counted()}})
 	b.begun(t)
 	stale := changelog.Meta{Internal: 1 << 20, Time: 1}
 	writer := b.Client(t, manual())
@@ -192,7 +192,7 @@ func TestAStateThatDoesNotFit(t *testing.T) {
 // TestADeletion forgets a user, once for all notifications of a request.
 func TestADeletion(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, testkit.Brokers(t), engine.Definitions{Traits: []engine.Trait{counted("orders", "Order")}})
+	b := newBench(t, testkit.Brokers(t), engine.Definitions{Traits: []engine.Trait{counted()}})
 	b.begun(t)
 	start(t, b.stage(t))
 	order := func() { b.send(t, b.track("u", "Order", time.Now())) }

@@ -2,6 +2,7 @@ package personas
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,8 +23,8 @@ func (p *processor) live(ctx context.Context, t *runner.Transaction, w *work, re
 	w.advance(rec.Timestamp.UnixMilli())
 	h, err := kafka.HeadersOf(rec)
 	if err != nil {
-		p.metrics.now.events[invalid]++ // the router buries it
-		return 0, nil
+		p.metrics.now.events[invalid]++
+		return 0, nil //nolint:nilerr // the router buries it
 	}
 	if ours(&h) {
 		p.metrics.now.events[own]++
@@ -140,6 +141,6 @@ func (p *processor) message(w *work, rec *kgo.Record) {
 		p.set.Logger.Warn("record of personas-internal can't be read and is left out", "error", err)
 	case m.Kind == message.Tick:
 		p.metrics.now.ticks++
-		w.ticks = append(w.ticks[:len(w.ticks):len(w.ticks)], tick{m.End, rec.Timestamp.UnixMilli()})
+		w.ticks = append(slices.Clip(w.ticks), tick{m.End, rec.Timestamp.UnixMilli()})
 	}
 }

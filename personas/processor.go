@@ -330,7 +330,7 @@ func (p *processor) apply() error {
 		w.Meta, w.partition.ticks = w.meta, w.ticks
 		w.Next = w.written.Offset + 1
 		w.users.Commit(&p.batch)
-		p.batch.SetCheckpoint(num, w.Checkpoint.Encode())
+		p.batch.SetCheckpoint(num, w.Encode())
 	}
 	err := p.store.Apply(&p.batch)
 	if err != nil {

@@ -20,8 +20,9 @@ func TestWhoIsTold(t *testing.T) {
 	t.Parallel()
 	narrow := audience("buyers", "Order", 1, 0)
 	narrow.Destinations, narrow.Send = []string{"crm", "mail"}, definition.SendBoth
-	calls := counted("calls", "Audience Entered")
-	b := newBench(t, testkit.Brokers(t), engine.Definitions{Audiences: []engine.Audience{narrow}, Traits: []engine.Trait{calls, counted("orders", "Order")}})
+	calls := counted()
+	calls.ID, calls.Event.Name = "calls", "Audience Entered"
+	b := newBench(t, testkit.Brokers(t), engine.Definitions{Audiences: []engine.Audience{narrow}, Traits: []engine.Trait{calls, counted()}})
 	b.begun(t)
 	start(t, b.stage(t))
 	b.send(t, b.track("u", "Order", time.Now()))
@@ -32,7 +33,7 @@ func TestWhoIsTold(t *testing.T) {
 	b.heard(t, 4)
 	gone := narrow
 	gone.Deleted, gone.OnDelete, gone.Version = true, definition.OnDeleteExit, 2
-	b.definitions.Store(&engine.Definitions{Audiences: []engine.Audience{gone}, Traits: []engine.Trait{calls, counted("orders", "Order")}})
+	b.definitions.Store(&engine.Definitions{Audiences: []engine.Audience{gone}, Traits: []engine.Trait{calls, counted()}})
 	b.heard(t, 6)
 	for _, rec := range b.all(t, schemas.TopicRawEvents) {
 		h, err := kafka.HeadersOf(rec)

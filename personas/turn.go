@@ -71,7 +71,8 @@ func (p *processor) fill(_ context.Context, t *runner.Transaction, w *work) (mor
 	if f.Since > 0 {
 		since = time.UnixMilli(f.Since)
 	}
-	part := p.history.Part(w.num, f.Next, f.Cut, since)
+	part := p.history.Part( //nolint:contextcheck // what is read ahead outlasts the transaction
+		w.num, f.Next, f.Cut, since)
 	if part == nil {
 		return true, nil
 	}
@@ -99,8 +100,8 @@ func (p *processor) refold(w *work, f *changelog.Fill, rec *kgo.Record) error {
 		return nil //nolint:nilerr // as when it came first
 	}
 	p.call.Offset = rec.Offset
-	if engine.ParseCall(&p.call, rec.Value, &h, rec.Timestamp) != nil {
-		return nil
+	if err = engine.ParseCall(&p.call, rec.Value, &h, rec.Timestamp); err != nil {
+		return nil //nolint:nilerr // the same
 	}
 	only := func(id engine.LeafID) bool { return slices.Contains(f.Leaves, id) }
 	id := ownerOf(&p.call)

@@ -104,11 +104,18 @@ func Help(list pipeline.List, words ...string) (string, error) {
 		err := wsschema.WriteReference(&text)
 		return text.String(), err
 	}
-	c, _, err := command.Find(commands(list), append(words, "-h"))
+	all := commands(list)
+	c, _, err := command.Find(all, append(words, "-h"))
 	if err != nil {
 		return "", err
 	}
-	return c.Usage(), nil
+	text.WriteString(c.Usage())
+	for i := range all { // a stage and the questions about it share a name
+		if another := &all[i]; len(words) == 1 && another.Name == c.Name && len(another.Below) != len(c.Below) {
+			text.WriteString("\n" + another.Usage())
+		}
+	}
+	return text.String(), nil
 }
 
 // Roles returns what each stage and each command has to be allowed on the brokers.

@@ -87,7 +87,7 @@ func TestANewStageIsKnown(t *testing.T) {
 	t.Parallel()
 	list := append(Stages(), tallyStage(nil))
 	for words, want := range map[string]string{
-		"":       "anabranch ingest|router|personas|webhook-sink|tally one stage",
+		"":       "anabranch ingest|router|personas|webhook-sink|tally  ",
 		"tally":  "counts each call. Tallies share the partitions.\n\nIt needs KAFKA_BROKERS",
 		"config": "TALLY_STEP ",
 		"doctor": "ingest, router, personas, webhook-sink, tally, status",

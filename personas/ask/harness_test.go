@@ -144,9 +144,9 @@ func shop(tb testing.TB) engine.Definitions {
 	tb.Helper()
 	return engine.Definitions{
 		Audiences: []engine.Audience{
-			audience(tb, `{"id":"buyers_1h","when":{"did":"Order Completed","times":{"gte":2},"within":"1h"}}`),
+			audience(tb, `{"id":"buyers_5m","when":{"did":"Order Completed","times":{"gte":2},"within":"5m"}}`),
 			audience(tb, `{"id":"big_spenders","when":{"all":[{"did":"Order Completed","take":"sum","of":"total","is":{"gte":100}},{"any":[{"trait":"plan","is":["pro","enterprise"]},{"computed":"orders","is":{"gte":5}}]}]}}`),
-			audience(tb, `{"id":"winback","when":{"all":[{"not":{"audience":"buyers_1h"}},{"profile":"first_seen","is":{"before_last":"5m"}},{"did":{"page":"*"},"times":0}]}}`),
+			audience(tb, `{"id":"winback","when":{"all":[{"not":{"audience":"buyers_5m"}},{"profile":"first_seen","is":{"before_last":"2m"}},{"did":{"page":"*"},"times":0}]}}`),
 		},
 		Traits: []engine.Trait{
 			trait(tb, `{"id":"orders","take":"count","did":"Order Completed"}`),

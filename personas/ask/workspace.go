@@ -2,6 +2,7 @@ package ask
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/anabranch/anabranch/internal/definition"
@@ -68,6 +69,27 @@ func (w *Workspace) find(key string) (*Definition, error) {
 }
 
 func (w *Workspace) compile() (*engine.Catalogue, error) { return engine.Compile(w.defined) }
+
+// follow returns the ids of the definitions that differ, and of those that refer to one of
+// them.
+func (w *Workspace) follow(differs func(*Definition) bool) map[string]bool {
+	found := make(map[string]bool)
+	for _, d := range w.definitions() {
+		if differs(&d) {
+			found[d.ID] = true
+		}
+	}
+	for range w.defined.Audiences { // one refers to another, and so on
+		for i := range w.defined.Audiences {
+			a := &w.defined.Audiences[i]
+			a.When.Leaves(func(_ string, l *definition.Leaf) {
+				found[a.ID] = found[a.ID] || found[l.Audience] || found[l.Computed]
+			})
+		}
+	}
+	maps.DeleteFunc(found, func(_ string, differs bool) bool { return !differs })
+	return found
+}
 
 // alone returns definitions of which only some are enabled; the others may be referred to.
 func (w *Workspace) alone(wanted func(key string) bool) engine.Definitions {

@@ -58,10 +58,15 @@ func Roles(all []Command) (roles []acl.Role) {
 // line. Of commands that have others below them it is one of those, unless the line
 // asks for help.
 func Find(all []Command, line []string) (*Command, []string, error) {
+	var found *Command
 	for i := range all {
-		if c := all[i]; c.Name == line[0] {
-			return c.find(line[1:])
+		// A stage and the questions about it share a name: a word behind it is one of them.
+		if all[i].Name == line[0] && (found == nil || len(line) > 1 && !strings.HasPrefix(line[1], "-")) {
+			found = &all[i]
 		}
+	}
+	if found != nil {
+		return found.find(line[1:])
 	}
 	return nil, nil, fmt.Errorf("unknown command %q: `anabranch help` lists all commands", line[0])
 }

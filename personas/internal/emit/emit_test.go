@@ -48,7 +48,7 @@ func TestCalls(t *testing.T) {
 			if !slices.Equal(h.Only, c.tell.Only) {
 				t.Errorf("%s: for %v, want %v", name, h.Only, c.tell.Only)
 			}
-			if err := schematest.CheckEvent(rec.Value); err != nil {
+			if err = schematest.CheckEvent(rec.Value); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 			stable, err := stablejson.Append(nil, rec.Value)

@@ -29,22 +29,22 @@ const MaxHops = 8
 
 // Message is one record. The key is the user whom it concerns; a tick has none.
 type Message struct {
-	Kind Kind
+	Kind Kind `json:"kind"`
 	// End is, of a tick, where the partition of raw-events ended when it was written.
-	End int64
+	End int64 `json:"end,omitempty"`
 	// Target is, of a link, the user that the key's is from now on. Alias says that an
 	// alias asked for it, which two users need to become one.
-	Target string
-	Alias  bool
+	Target string `json:"target,omitempty"`
+	Alias  bool   `json:"alias,omitempty"`
 	// From is, of a merge, the user who is no more. The path are all whose state it has.
-	From string
-	Path []string
-	Hops int
+	From string   `json:"from,omitempty"`
+	Path []string `json:"path,omitempty"`
+	Hops int      `json:"hops,omitempty"`
 	// Leaves are, of a call from a backfill, those that it is for; nil: a live call, which
 	// goes to all.
-	Leaves []engine.LeafID
+	Leaves []engine.LeafID `json:"leaves,omitempty"`
 	// Received is, of a call, when it was taken in, in Unix milliseconds.
-	Received int64
+	Received int64 `json:"received,omitempty"`
 	// Value is the state of a merge, or a call with its own headers.
 	Value   []byte             `json:"-"`
 	Headers []kgo.RecordHeader `json:"-"`
