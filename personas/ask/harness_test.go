@@ -60,7 +60,7 @@ func (b *bench) apply(d engine.Definitions) {
 func (b *bench) start(tb testing.TB) (stop func()) {
 	tb.Helper()
 	stage, err := personas.New(personas.Config{
-		Store: "memory", StoreMemory: 64 << 20, Profiles: 8, MaxRecords: 5000, TransactionTimeout: 10 * time.Second,
+		Store: "memory", StoreMemory: 64 << 20, ProfileMemory: 8 << 20, MaxRecords: 5000, TransactionTimeout: 10 * time.Second,
 	}, personas.Settings{
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Definitions: b.inForce.Load,
 		Kafka: b.Kafka, Topics: b.Topics, TransactionalID: "anabranch-personas-a",

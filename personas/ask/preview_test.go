@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/definition"
 	"github.com/anabranch/anabranch/personas/internal/emit"
 	"github.com/anabranch/anabranch/personas/internal/engine"
 	"github.com/anabranch/anabranch/test/testkit"
@@ -121,7 +122,7 @@ func TestCheck(t *testing.T) {
 		// A call that nobody has processed, and one that tells what is not so.
 		user := members[0].UserID
 		c := engine.Change{Class: engine.ClassAudience, Key: "winback", ID: "winback", Version: 1, At: time.Now(), Cause: engine.CauseEvent, Seq: 1000}
-		b.send(t, emit.Records(emit.User{ID: user}, &c, "identify")...)
+		b.send(t, emit.Records(emit.User{ID: user}, &c, emit.Telling{By: definition.SendIdentify})...)
 		virtual.Sleep(time.Second)
 		v, err = Check(t.Context(), &b.Log)
 		if err != nil {

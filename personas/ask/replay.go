@@ -13,6 +13,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/ranges"
+	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/personas/internal/changelog"
 	"github.com/anabranch/anabranch/personas/internal/engine"
 	"github.com/anabranch/anabranch/schemas"
@@ -194,7 +195,7 @@ func (p *part) read(ctx context.Context, log *Log, of ranges.Range, told int64) 
 		}
 		h, broken := kafka.HeadersOf(rec)
 		switch {
-		case broken != nil, h.Origin == schemas.OriginDeletion:
+		case broken != nil, h.Origin == schemas.OriginDeletion, h.Origin == schemas.OriginReplay && h.Source == workspace.SourcePersonas:
 			return nil // as for the stage, it is no call
 		case h.Origin == schemas.OriginPersonas:
 			return p.hear(rec, told)
