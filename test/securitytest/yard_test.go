@@ -67,6 +67,7 @@ func (n *node) principals(t *testing.T) map[string]identity {
 	return map[string]identity{
 		"ingest":               n.certified(t, "ingest"),
 		"router":               n.scram(t, kadm.ScramSha512, "router"),
+		"personas":             n.scram(t, kadm.ScramSha512, "personas"),
 		"webhook-sink":         n.scram(t, kadm.ScramSha256, "sink"),
 		"apply":                n.plain(),
 		"dead-letters list":    n.certified(t, "list"),
