@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/anabranch/anabranch/personas/internal/changelog"
 	"github.com/anabranch/anabranch/personas/internal/engine"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
@@ -285,8 +286,14 @@ func TestWhatFails(t *testing.T) {
 		t.Errorf("of a member there is %+v", got)
 	}
 	for _, c := range []struct{ value, threshold, want string }{
-		{"2", "gte 5", "short by 3"}, {"2", "gt 5", "short by more than 3"}, {"7", "lt 5", "over by 2"},
-		{"7", "lte 5", "over by 2"}, {"1", "eq 5", "short by 4"}, {`"x"`, "eq 5", ""}, {"7", `eq "pro"`, ""}, {"1", "gte 5, lt 9", ""},
+		{"2", "gte 5", "short by 3"},
+		{"2", "gt 5", "short by more than 3"},
+		{"7", "lt 5", "over by 2"},
+		{"7", "lte 5", "over by 2"},
+		{"1", "eq 5", "short by 4"},
+		{`"x"`, "eq 5", ""},
+		{"7", `eq "pro"`, ""},
+		{"1", "gte 5, lt 9", ""},
 	} {
 		n := &Node{Value: []byte(c.value), Threshold: c.threshold}
 		if got := n.lacks(); got != c.want {
@@ -369,6 +376,32 @@ func TestNamesThatThereAreNot(t *testing.T) {
 		near("profile", err, Unknown{"user", "somebody else", ""})
 		if _, _, err := Members(t.Context(), &b.Log, "orders", Page{}); err == nil {
 			t.Error("a computed trait has members")
+		}
+	})
+}
+
+// TestAUserWhoIsGone: it is said of a user who was merged or deleted.
+func TestAUserWhoIsGone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testkit.Virtual(t), shop(t))
+		for _, p := range []struct {
+			user    string
+			profile engine.Profile
+		}{
+			{"anon", engine.Profile{Redirect: "ann"}},
+			{"bob", engine.Profile{Deletion: engine.Deletion{Offset: 7, Request: "reg_1"}}},
+		} {
+			b.write(t, changelog.User(home(p.user, partitions), p.user, p.profile.Append(nil)))
+		}
+		if p, err := Look(t.Context(), &b.Log, "anon"); err != nil || p.MergedInto != "ann" {
+			t.Errorf("merged: %+v, %v", p, err)
+		}
+		if p, err := Look(t.Context(), &b.Log, "bob"); err != nil || p.Deleted != "reg_1" {
+			t.Errorf("deleted: %+v, %v", p, err)
+		}
+		if _, err := Explain(t.Context(), &b.Log, "winback", "anon", false); err == nil || !strings.Contains(err.Error(), "ask for ann") {
+			t.Errorf("explain of one who was merged: %v", err)
 		}
 	})
 }

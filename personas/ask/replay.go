@@ -194,9 +194,12 @@ func (p *part) read(ctx context.Context, log *Log, of ranges.Range, told int64) 
 			p.oldest = rec.Timestamp
 		}
 		h, broken := kafka.HeadersOf(rec)
+		if broken != nil {
+			return nil //nolint:nilerr // as for the stage, it is no call
+		}
 		switch {
-		case broken != nil, h.Origin == schemas.OriginDeletion, h.Origin == schemas.OriginReplay && h.Source == workspace.SourcePersonas:
-			return nil // as for the stage, it is no call
+		case h.Origin == schemas.OriginDeletion, h.Origin == schemas.OriginReplay && h.Source == workspace.SourcePersonas:
+			return nil
 		case h.Origin == schemas.OriginPersonas:
 			return p.hear(rec, told)
 		case rec.Offset >= p.Offset || len(p.lacks) == 0:
@@ -204,10 +207,10 @@ func (p *part) read(ctx context.Context, log *Log, of ranges.Range, told int64) 
 		}
 		p.Calls++
 		p.call.Offset = rec.Offset
-		if engine.ParseCall(&p.call, rec.Value, &h, rec.Timestamp) != nil {
-			return nil
+		if engine.ParseCall(&p.call, rec.Value, &h, rec.Timestamp) == nil {
+			return p.fold()
 		}
-		return p.fold()
+		return nil
 	})
 }
 
