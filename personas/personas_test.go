@@ -65,16 +65,26 @@ func TestALateTick(t *testing.T) {
 	})
 }
 
-// TestNothingTicks where nothing is defined.
+// TestNothingTicks where nothing is due: a process at rest writes nothing.
 func TestNothingTicks(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, testkit.Virtual(t), engine.Definitions{})
-		r := b.stage(t, b.virtually)
-		start(t, r)
-		virtual.Sleep(10 * time.Second)
-		if nums := r.processor.ticking(); len(r.processor.owned()) == 0 || len(nums) > 0 {
-			t.Errorf("of %v tick %v", r.processor.owned(), nums)
-		}
-	})
+	for what, d := range map[string]engine.Definitions{
+		"nothing is defined": {},
+		"nobody is due":      {Audiences: []engine.Audience{audience("active", "Visit", 1, time.Minute)}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, testkit.Virtual(t), d)
+				r := b.stage(t, b.virtually)
+				start(t, r)
+				virtual.Sleep(10 * time.Second)
+				b.send(t, b.track("u", "Visit", time.Now()))
+				virtual.Sleep(10 * time.Second)
+				if nums := r.processor.ticking(); len(r.processor.owned()) == 0 || len(nums) > 0 {
+					t.Errorf("of %v tick %v", r.processor.owned(), nums)
+				}
+			})
+		})
+	}
 }

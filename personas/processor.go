@@ -179,21 +179,29 @@ func (p *processor) owned() []int32 {
 	return slices.Sorted(maps.Keys(p.parts))
 }
 
-// ticking are those of them whose clocks have to tick: where nothing is defined, and
-// nothing is left of what was, nothing happens as time passes.
+// ticking are those of them whose clocks have to tick: where a user is due, definitions are
+// to be taken up, or something of them is under way. Elsewhere nothing happens as time
+// passes, and a tick would only be written, processed and kept.
 func (p *processor) ticking() []int32 {
-	d := p.set.Definitions()
-	nums := p.owned()
-	if len(d.Audiences)+len(d.Traits) > 0 {
-		return nums
-	}
-	none := printOf(d)
+	d, now := p.set.Definitions(), time.Now()
+	inForce, none := printOf(d), len(d.Audiences)+len(d.Traits) == 0
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.DeleteFunc(nums, func(num int32) bool {
-		part := p.parts[num]
-		return part == nil || len(part.Fills) == 0 && part.Sweep == nil && (part.Catalogue == "" || part.Catalogue == none)
-	})
+	var nums []int32
+	for num, part := range p.parts {
+		fresh := part.Catalogue != inForce && (part.Catalogue != "" || !none)
+		if fresh || len(part.Fills) > 0 || part.Sweep != nil || p.due(num, now) {
+			nums = append(nums, num)
+		}
+	}
+	slices.Sort(nums)
+	return nums
+}
+
+// due reports whether a user of a partition is. What can't be read is the loop's to say.
+func (p *processor) due(num int32, now time.Time) bool {
+	timers, err := p.store.Due(num, store.Timer{}, now, 1)
+	return err != nil || len(timers) > 0
 }
 
 // Prepare implements [runner.Stage].

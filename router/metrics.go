@@ -49,7 +49,7 @@ func newMetrics(reg prometheus.Registerer, destinations *telemetry.Destinations)
 	m := &metrics{
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "anabranch_router_events_total",
-			Help: "Events by destination and result: routed, filtered by the integrations map, dead (in dead-letters; destination is empty where none was known yet), unconnected (no destination listens to the source; destination is empty), duplicate (a copy of a call that was routed within ROUTER_DEDUP_WINDOW; destination is empty).",
+			Help: "Events by destination and result: routed, filtered by the integrations map or by the destinations that an audience or a computed trait names, dead (in dead-letters; destination is empty where none was known yet), unconnected (no destination listens to the source; destination is empty), duplicate (a copy of a call that was routed within ROUTER_DEDUP_WINDOW; destination is empty).",
 		}, []string{"destination", "result"}),
 		committed: transactions.WithLabelValues("committed"),
 		aborted:   transactions.WithLabelValues("aborted"),
