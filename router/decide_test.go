@@ -59,7 +59,8 @@ func TestDecide(t *testing.T) {
 			headers: schemas.Headers{Source: "personas", Origin: schemas.OriginPersonas, Only: []string{"crm", "mail", "sms"}},
 			topics:  topics{unavailable: map[string]string{"sms": "gone", "push": "gone"}},
 			want: []decision{
-				{destination: "mail", result: routed}, {destination: "push", result: filtered},
+				{destination: "mail", result: routed},
+				{destination: "push", result: filtered},
 				{destination: "sms", result: dead, reason: schemas.ReasonTopicUnavailable, detail: "gone"},
 			},
 		},
