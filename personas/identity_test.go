@@ -269,18 +269,24 @@ func TestMergesExactlyOnce(t *testing.T) {
 		diff = cmp.Diff(want, b.belongs(t, &definitions, ids...))
 		return diff == ""
 	}, "each call to count once")
+	b.toldOnce(t, "regulars")
+}
+
+// toldOnce checks that nobody was told a key twice.
+func (b *bench) toldOnce(t *testing.T, key string) {
+	t.Helper()
 	entered := make(map[string]int)
 	for _, rec := range b.all(t, schemas.TopicRawEvents) {
 		if h, err := kafka.HeadersOf(rec); err != nil || h.Origin != schemas.OriginPersonas {
 			continue
 		}
-		if change := read(t, rec); change.Key == "regulars" {
+		if change := read(t, rec); change.Key == key {
 			entered[change.User]++
 		}
 	}
 	for user, n := range entered {
 		if n != 1 {
-			t.Errorf("%s was told %d times to be a regular", user, n)
+			t.Errorf("%s was told %s %d times", user, key, n)
 		}
 	}
 }
