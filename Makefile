@@ -80,7 +80,7 @@ compose-test: ## docker compose on an engine of its own: scale, stop and kill it
 
 # STORM passes options on: make storm STORM="-rows kill-sink -seed 7"
 .PHONY: storm storm-short storm-kafka storm-kafka-short
-storm: ## Fault bench: kill, stop, hang and misbehave under load, and count (65 min)
+storm: ## Fault bench: kill, stop, hang and misbehave under load, and count (80 min)
 	go run ./test/storm $(STORM)
 
 storm-short: ## The rows of it that prove something within a minute

@@ -138,16 +138,17 @@ func (b *bench) sent() int { return b.calls }
 func read(tb testing.TB, rec *kgo.Record) told {
 	tb.Helper()
 	var call struct {
-		UserID, AnonymousID string
-		Traits              map[string]json.RawMessage
-		Timestamp           time.Time
-		Context             struct {
+		UserID      string                     `json:"userId"`
+		AnonymousID string                     `json:"anonymousId"`
+		Traits      map[string]json.RawMessage `json:"traits"`
+		Timestamp   time.Time                  `json:"timestamp"`
+		Context     struct {
 			Personas struct {
 				Key     string `json:"computation_key"`
-				Cause   string
-				Version int
-			}
-		}
+				Cause   string `json:"cause"`
+				Version int    `json:"version"`
+			} `json:"personas"`
+		} `json:"context"`
 	}
 	if err := json.Unmarshal(rec.Value, &call); err != nil {
 		tb.Fatal(err)
@@ -182,9 +183,9 @@ func trackEvent(name string, within time.Duration) definition.Event {
 	return e
 }
 
-// counted is a trait that counts events of all time: each of them is told.
-func counted(id, event string) engine.Trait {
-	return engine.Trait{Trait: definition.Trait{Common: common(id), Take: definition.Count, Event: trackEvent(event, 0)}, Version: 1}
+// counted is a trait that counts orders of all time: each of them is told.
+func counted() engine.Trait {
+	return engine.Trait{Trait: definition.Trait{Common: common("orders"), Take: definition.Count, Event: trackEvent("Order", 0)}, Version: 1}
 }
 
 // begun has a stage be there once: what comes from then on is no history.

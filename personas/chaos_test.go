@@ -107,7 +107,7 @@ func (b *bench) refuseSome() *atomic.Int64 {
 // remains is that of the calls in the log.
 func TestExactlyOnce(t *testing.T) {
 	t.Parallel()
-	definitions := engine.Definitions{Audiences: []engine.Audience{audience("regulars", "Order", 3, 0)}, Traits: []engine.Trait{counted("orders", "Order")}}
+	definitions := engine.Definitions{Audiences: []engine.Audience{audience("regulars", "Order", 3, 0)}, Traits: []engine.Trait{counted()}}
 	b := newBench(t, testkit.Fake(t, kfake.NumBrokers(1)), definitions)
 	b.begun(t)
 	random := rand.New(rand.NewPCG(1, 2)) // the same in each run

@@ -90,11 +90,12 @@ func (c *clock) tick(ctx context.Context, cl *kgo.Client, nums []int32) {
 	}
 	ctx, done := context.WithTimeout(ctx, tickTime)
 	defer done()
+	asked := time.Now()
 	ends, err := c.topics.Ends(ctx, schemas.TopicRawEvents)
 	var records []*kgo.Record
 	for _, num := range nums {
 		if end, told := ends[schemas.TopicRawEvents][num]; told {
-			m := message.Message{Kind: message.Tick, End: end}
+			m := message.Message{Kind: message.Tick, End: end, Late: time.Since(asked).Milliseconds()}
 			records = append(records, m.Record(num, ""))
 		}
 	}

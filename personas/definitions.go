@@ -45,7 +45,7 @@ func compile(d *engine.Definitions) (*catalogue, error) {
 
 // printOf names definitions: they are the same where id, version and state are.
 func printOf(d *engine.Definitions) string {
-	var lines []string
+	lines := make([]string, 0, len(d.Audiences)+len(d.Traits))
 	for i := range d.Audiences {
 		a := &d.Audiences[i]
 		lines = append(lines, fmt.Sprintf("audience %s %d %t %t", a.ID, a.Version, a.Enabled, a.Deleted))

@@ -1,18 +1,22 @@
 package personas
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/definition"
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/personas/internal/changelog"
 	"github.com/anabranch/anabranch/personas/internal/engine"
+	"github.com/anabranch/anabranch/personas/internal/store"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
 	"github.com/anabranch/anabranch/test/virtual"
@@ -45,7 +49,7 @@ func TestTheFirstStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const users = 30
 		b := newBench(t, testkit.Virtual(t), engine.Definitions{
-			Audiences: []engine.Audience{audience("recent", "Order", 2, time.Hour)}, Traits: []engine.Trait{counted("orders", "Order")},
+			Audiences: []engine.Audience{audience("recent", "Order", 2, time.Hour)}, Traits: []engine.Trait{counted()},
 		})
 		for i := range users {
 			for range 1 + i%2 {
@@ -103,7 +107,7 @@ func TestDefinitionsComeAndGo(t *testing.T) {
 		b.definitions.Store(&engine.Definitions{Audiences: []engine.Audience{edited}})
 		virtual.Sleep(20 * time.Second)
 		n += users / 2
-		for i := 0; i < users; i++ {
+		for i := range users {
 			if i%4 == 0 || i%4 == 3 {
 				want[fmt.Sprintf("u%d", i)] = []string{"true"}
 			}
@@ -170,7 +174,7 @@ func TestABacklogEndsNothing(t *testing.T) {
 // TestAStateThatDoesNotFit refuses the assignment: what it lacks would be told again.
 func TestAStateThatDoesNotFit(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, testkit.Brokers(t), engine.Definitions{Traits: []engine.Trait{counted("orders", "Order")}})
+	b := newBench(t, testkit.Brokers(t), engine.Definitions{Traits: []engine.Trait{counted()}})
 	b.begun(t)
 	stale := changelog.Meta{Internal: 1 << 20, Time: 1}
 	writer := b.Client(t, manual())
@@ -192,7 +196,7 @@ func TestAStateThatDoesNotFit(t *testing.T) {
 // TestADeletion forgets a user, once for all notifications of a request.
 func TestADeletion(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, testkit.Brokers(t), engine.Definitions{Traits: []engine.Trait{counted("orders", "Order")}})
+	b := newBench(t, testkit.Brokers(t), engine.Definitions{Traits: []engine.Trait{counted()}})
 	b.begun(t)
 	start(t, b.stage(t))
 	order := func() { b.send(t, b.track("u", "Order", time.Now())) }
@@ -211,4 +215,115 @@ func TestADeletion(t *testing.T) {
 	if diff := cmp.Diff(map[string][]string{"u": {"1", "2", "1", "2"}}, values(b.heard(t, 4), "orders")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+}
+
+// TestAStoreThatFails ends the stage, which does not go on from half a state, nor try for
+// ever; the next one tells what this one did not.
+func TestAStoreThatFails(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testkit.Brokers(t), engine.Definitions{Traits: []engine.Trait{counted()}})
+	b.begun(t)
+	r := b.stage(t)
+	full := errors.New("no space left on device")
+	failing := &failingStore{Store: r.processor.store.Store, err: full}
+	r.processor.store.Store = failing
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(t.Context()) }()
+	b.send(t, b.track("u", "Order", time.Now()))
+	b.heard(t, 1)
+	failing.fails.Store(true)
+	b.send(t, b.track("u", "Order", time.Now()))
+	if err := <-ended; !errors.Is(err, full) {
+		t.Errorf("the stage ended with %v, expected %v", err, full)
+	}
+	start(t, b.stage(t))
+	b.send(t, b.track("u", "Order", time.Now()))
+	if diff := cmp.Diff(map[string][]string{"u": {"1", "2", "3"}}, values(b.heard(t, 3), "orders")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// failingStore is a store that takes no more writes, once it is told to.
+type failingStore struct {
+	store.Store
+
+	fails atomic.Bool
+	err   error
+}
+
+func (s *failingStore) Apply(b *store.Batch) error {
+	if s.fails.Load() {
+		return s.err
+	}
+	return s.Store.Apply(b)
+}
+
+// TestALogThatLostWhatWasUnread: the clock does not wait for calls that are gone.
+func TestALogThatLostWhatWasUnread(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testkit.Virtual(t), engine.Definitions{Audiences: []engine.Audience{audience("active", "Visit", 1, time.Minute)}})
+		b.begun(t, b.virtually)
+		stop := start(t, b.stage(t, b.virtually))
+		visit := b.track("u", "Visit", time.Now())
+		for i := 0; visit.Partition != 0 || i == 0; i++ {
+			visit = b.track(fmt.Sprintf("u%d", i), "Visit", time.Now())
+			b.send(t, visit)
+		}
+		members := b.calls - 1
+		b.calls = members // one was not sent
+		virtual.Sleep(5 * time.Second)
+		b.heard(t, members)
+		stop()
+		unread := b.track(string(visit.Key), "Other", time.Now())
+		b.send(t, unread)
+		b.DeleteBefore(t, schemas.TopicRawEvents, unread.Offset+1)
+		start(t, b.stage(t, b.virtually))
+		virtual.Sleep(2 * time.Minute)
+		if n := b.exits(t); n != members {
+			t.Errorf("%d of %d were told to have left", n, members)
+		}
+	})
+}
+
+// exits is how many exits there are in what is left of the log.
+func (b *bench) exits(t *testing.T) (n int) {
+	t.Helper()
+	for _, rec := range b.all(t, schemas.TopicRawEvents) {
+		if h, err := kafka.HeadersOf(rec); err == nil && h.Origin == schemas.OriginPersonas {
+			if change := read(t, rec); change.Value == "false" {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// TestWhatIsNewWaitsForWhatIsOverdue: of a definition that is ready while timers wait,
+// nothing is told of the time before.
+func TestWhatIsNewWaitsForWhatIsOverdue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const users = 6000
+		short := audience("short", "Visit", 1, time.Minute)
+		b := newBench(t, testkit.Virtual(t), engine.Definitions{Audiences: []engine.Audience{short}})
+		b.begun(t, b.virtually)
+		stop := start(t, b.stage(t, b.virtually))
+		var records []*kgo.Record
+		for i := range users {
+			user := fmt.Sprintf("u%d", i)
+			records = append(records, b.track(user, "Visit", time.Now()), b.track(user, "Order", time.Now()))
+		}
+		b.send(t, records...)
+		virtual.Sleep(5 * time.Second)
+		stop()
+		virtual.Sleep(time.Hour)
+		b.definitions.Store(&engine.Definitions{Audiences: []engine.Audience{short, audience("long", "Order", 1, 2*time.Minute)}})
+		start(t, b.stage(t, b.virtually))
+		virtual.Sleep(time.Minute)
+		all := b.heard(t, 2*users)
+		if got := values(all, "long"); len(got) > 0 {
+			t.Errorf("%d users were told of the time before", len(got))
+		}
+	})
 }

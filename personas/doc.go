@@ -10,6 +10,7 @@
 //
 //	stage, config, personas   the value that declares the stage, its settings, its life
 //	processor                 what the runner runs: records, and what a transaction leads to
+//	attended                  the store, and the end of the stage when it fails
 //	partition                 a partition of this process, and what a transaction does to it
 //	live                      calls and messages, one by one
 //	identity                  users who turn out to be one, and messages between their owners
@@ -37,6 +38,9 @@
 // membership early, a stage that stands still none at all, and what is processed again has
 // the same times (TestABacklogEndsNothing, TestTimers).
 //
+// A tick is as old as its look at the end of the log: who stood still between the two would
+// have the clock pass calls that are not processed yet (TestALateTick).
+//
 // A partition that was never processed begins at its end: what stands before is filled in
 // like the history of any definition, and tells where users are, not how they came there
 // (TestTheFirstStart).
@@ -44,4 +48,10 @@
 // The state of a user who is merged goes by personas-internal even where both are on one
 // partition, so that nothing depends on where they are (TestAnonymousThenIdentified). A
 // message is written and taken in transactions, as calls are (TestMergesExactlyOnce).
+//
+// A store that has failed has failed for good, and the partitions that it has are nobody
+// else's as long as this process is a member: so the stage ends (TestAStoreThatFails).
+//
+// A definition is ready only when nobody is overdue, or they would be told of instants at
+// which it was not there (TestWhatIsNewWaitsForWhatIsOverdue).
 package personas

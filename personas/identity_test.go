@@ -101,7 +101,7 @@ func onPartition(r *running, prefix string, num int32) string {
 func TestAnonymousThenIdentified(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := engine.Definitions{Audiences: []engine.Audience{audience("regulars", "Order", 3, 0)}, Traits: []engine.Trait{counted("orders", "Order")}}
+		d := engine.Definitions{Audiences: []engine.Audience{audience("regulars", "Order", 3, 0)}, Traits: []engine.Trait{counted()}}
 		b := newBench(t, testkit.Virtual(t), d)
 		b.send(t, b.order("", "before"), b.order("early", "before")) // before there was a stage
 		r := b.stage(t, b.virtually)
@@ -136,7 +136,7 @@ func TestAnonymousThenIdentified(t *testing.T) {
 func TestUsersAreMerged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := engine.Definitions{Traits: []engine.Trait{counted("orders", "Order")}}
+		d := engine.Definitions{Traits: []engine.Trait{counted()}}
 		b := newBench(t, testkit.Virtual(t), d)
 		start(t, b.stage(t, b.virtually, func(_ *Config, set *Settings) {
 			set.AnonymousIDs = func() (int, time.Duration) { return 2, time.Hour }
@@ -177,7 +177,7 @@ func TestUsersAreMerged(t *testing.T) {
 func TestTheDeletionOfAMergedUser(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := engine.Definitions{Traits: []engine.Trait{counted("orders", "Order")}}
+		d := engine.Definitions{Traits: []engine.Trait{counted()}}
 		b := newBench(t, testkit.Virtual(t), d)
 		start(t, b.stage(t, b.virtually))
 		virtual.Sleep(5 * time.Second)
@@ -209,7 +209,7 @@ func TestTheDeletionOfAMergedUser(t *testing.T) {
 // no call is missing, and none counts twice.
 func TestMergesExactlyOnce(t *testing.T) {
 	t.Parallel()
-	definitions := engine.Definitions{Audiences: []engine.Audience{audience("regulars", "Order", 3, 0)}, Traits: []engine.Trait{counted("orders", "Order")}}
+	definitions := engine.Definitions{Audiences: []engine.Audience{audience("regulars", "Order", 3, 0)}, Traits: []engine.Trait{counted()}}
 	b := newBench(t, testkit.Fake(t, kfake.NumBrokers(1)), definitions)
 	b.begun(t)
 	random := rand.New(rand.NewPCG(5, 6)) // the same in each run

@@ -2,6 +2,7 @@ package personas
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,8 +25,8 @@ func (p *processor) live(ctx context.Context, t *runner.Transaction, w *work, re
 	w.meta.Raw = rec.Offset + 1
 	h, err := kafka.HeadersOf(rec)
 	if err != nil {
-		p.metrics.now.events[invalid]++ // the router buries it
-		return 0, nil
+		p.metrics.now.events[invalid]++
+		return 0, nil //nolint:nilerr // the router buries it
 	}
 	switch h.Origin {
 	case schemas.OriginPersonas:
@@ -141,7 +142,7 @@ func (p *processor) message(ctx context.Context, t *runner.Transaction, w *work,
 	}
 	if m.Kind == message.Tick {
 		p.metrics.now.ticks++
-		w.ticks = append(w.ticks[:len(w.ticks):len(w.ticks)], tick{m.End, rec.Timestamp.UnixMilli()})
+		w.ticks = append(slices.Clip(w.ticks), tick{m.End, rec.Timestamp.UnixMilli() - m.Late})
 		return 0, nil
 	}
 	user, err := w.users.Get(string(rec.Key))

@@ -15,6 +15,9 @@ type partition struct {
 
 	changelog.Checkpoint
 
+	// start is where raw-events was begun with: what stood before is processed, or gone.
+	start int64
+
 	// ticks have not been followed yet: the clock waits for the calls before them.
 	ticks []tick
 }
@@ -53,7 +56,7 @@ func (w *work) advance(ms int64) { w.meta.Time = max(w.meta.Time, ms) }
 func (w *work) follow() {
 	kept := w.ticks[:0:0]
 	for _, t := range w.ticks {
-		if t.end > w.meta.Raw {
+		if t.end > max(w.meta.Raw, w.start) {
 			kept = append(kept, t)
 			continue
 		}

@@ -59,23 +59,34 @@ func New(cfg Config, set Settings) (*Personas, error) {
 // Name implements the stage's contract.
 func (p *Personas) Name() string { return name }
 
-// Run implements the stage's contract: it works until ctx ends.
+// Run implements the stage's contract: it works until ctx ends, or its store fails.
 func (p *Personas) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, p.processor.store.Close()) }()
 	defer p.processor.history.Close()
-	if err := p.copartitioned(ctx); err != nil {
+	if err = p.copartitioned(ctx); err != nil {
 		return err
 	}
 	var ticking sync.WaitGroup
 	defer ticking.Wait()
-	own, stop := context.WithCancel(ctx)
-	defer stop()
+	own, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	ticking.Go(func() {
-		if err := p.clock.run(own, p.set.Kafka); err != nil {
-			p.set.Logger.Error("clocks of partitions stand still", "error", err)
+		select {
+		case <-own.Done():
+		case failure := <-p.processor.store.failed:
+			stop(failure)
 		}
 	})
-	return p.Runner.Run(ctx)
+	ticking.Go(func() {
+		if stands := p.clock.run(own, p.set.Kafka); stands != nil {
+			p.set.Logger.Error("clocks of partitions stand still", "error", stands)
+		}
+	})
+	err = p.Runner.Run(own)
+	if ctx.Err() == nil && own.Err() != nil {
+		err = errors.Join(err, context.Cause(own)) // of the store
+	}
+	return err
 }
 
 // copartitioned reports topics that can't be worked with.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anabranch/anabranch/personas/internal/engine"
+	"github.com/anabranch/anabranch/personas/internal/message"
 	"github.com/anabranch/anabranch/test/testkit"
 	"github.com/anabranch/anabranch/test/virtual"
 )
@@ -35,5 +36,31 @@ func TestTimers(t *testing.T) {
 		if diff := cmp.Diff([]told{entered, left}, b.heard(t, 2)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
+	})
+}
+
+// TestALateTick of a process that stood still between its look at the log and its word: the
+// calls that came meanwhile are not behind it.
+func TestALateTick(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testkit.Virtual(t), engine.Definitions{Audiences: []engine.Audience{audience("active", "Visit", 1, time.Minute)}})
+		start(t, b.stage(t, b.virtually))
+		virtual.Sleep(5 * time.Second)
+		b.send(t, b.track("u", "Visit", time.Now()))
+		virtual.Sleep(5 * time.Second)
+		writer := b.Client(t, manual())
+		for num := range int32(partitions) {
+			tick := message.Message{Kind: message.Tick, Late: time.Hour.Milliseconds()}
+			rec := tick.Record(num, "")
+			rec.Timestamp = time.Now().Add(time.Hour)
+			if err := writer.ProduceSync(t.Context(), rec).FirstErr(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		virtual.Sleep(10 * time.Second)
+		b.heard(t, 1)
+		virtual.Sleep(time.Minute)
+		b.heard(t, 2)
 	})
 }

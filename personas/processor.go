@@ -25,7 +25,7 @@ import (
 type processor struct {
 	cfg      Config
 	set      Settings
-	store    store.Store
+	store    *attended
 	metrics  *metrics
 	restorer *changelog.Restorer
 	history  *backfill.Reader
@@ -48,11 +48,11 @@ type processor struct {
 
 func newProcessor(cfg Config, set Settings, s store.Store, m *metrics) *processor {
 	p := &processor{
-		cfg: cfg, set: set, store: s, metrics: m,
+		cfg: cfg, set: set, store: attend(s), metrics: m,
 		parts: make(map[int32]*partition), open: make(map[int32]*work), lent: make(map[string]*catalogue),
 	}
 	p.restorer = &changelog.Restorer{
-		Log: set.Logger, Kafka: set.Kafka, Topics: set.Topics, Store: s, Due: dueOf(),
+		Log: set.Logger, Kafka: set.Kafka, Topics: set.Topics, Store: p.store, Due: dueOf(),
 		Progress: func(read int, left int64) {
 			m.restored.Add(float64(read))
 			m.left.Set(float64(left))
@@ -88,6 +88,7 @@ func (p *processor) restore(ctx context.Context, at map[kafka.Partition]runner.P
 	if err != nil {
 		return err
 	}
+	starts := make(map[int32]int64, len(nums))
 	var extents map[string]map[int32]kafka.Extent
 	for of, place := range at {
 		c := all[of.Num]
@@ -109,12 +110,15 @@ func (p *processor) restore(ctx context.Context, at map[kafka.Partition]runner.P
 			place.Next = max(place.Next, extents[of.Topic][of.Num].End)
 			c.Raw = place.Next
 		}
+		if of.Topic == schemas.TopicRawEvents {
+			starts[of.Num] = place.Next
+		}
 		at[of] = place
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for num, c := range all {
-		p.parts[num] = &partition{num: num, users: users.New(num, p.store, p.cfg.Profiles), Checkpoint: *c}
+		p.parts[num] = &partition{num: num, users: users.New(num, p.store, p.cfg.Profiles), Checkpoint: *c, start: starts[num]}
 	}
 	return nil
 }
@@ -332,7 +336,7 @@ func (p *processor) apply() error {
 		w.Meta, w.partition.ticks = w.meta, w.ticks
 		w.Next = w.written.Offset + 1
 		w.users.Commit(&p.batch)
-		p.batch.SetCheckpoint(num, w.Checkpoint.Encode())
+		p.batch.SetCheckpoint(num, w.Encode())
 	}
 	err := p.store.Apply(&p.batch)
 	if err != nil {

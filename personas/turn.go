@@ -30,8 +30,15 @@ func (p *processor) turn(ctx context.Context, t *runner.Transaction, w *work) er
 	if w.meta.Time == 0 {
 		return nil // what time it is nobody has said yet
 	}
+	// Who is overdue is told before anything new is ready: of what is new, the time before is
+	// none of theirs.
+	overdue, err := p.timers(ctx, t, w)
+	if err != nil || overdue {
+		w.left = w.left || overdue
+		return err
+	}
 	// A sweep looks at users whom the store has, so it comes before what fills in others.
-	for _, step := range []func(context.Context, *runner.Transaction, *work) (more bool, err error){p.timers, p.sweep, p.fill} {
+	for _, step := range []func(context.Context, *runner.Transaction, *work) (more bool, err error){p.sweep, p.fill} {
 		more, err := step(ctx, t, w)
 		if err != nil {
 			return err
@@ -72,7 +79,8 @@ func (p *processor) fill(ctx context.Context, t *runner.Transaction, w *work) (m
 	if f.Since > 0 {
 		since = time.UnixMilli(f.Since)
 	}
-	part := p.history.Part(w.num, f.Next, f.Cut, since) //nolint:contextcheck // it reads ahead, beyond this transaction
+	part := p.history.Part( //nolint:contextcheck // what is read ahead outlasts the transaction
+		w.num, f.Next, f.Cut, since)
 	if part == nil {
 		return true, nil
 	}
@@ -100,8 +108,8 @@ func (p *processor) refold(ctx context.Context, t *runner.Transaction, w *work, 
 		return nil //nolint:nilerr // as when it came first
 	}
 	p.call.Offset = rec.Offset
-	if engine.ParseCall(&p.call, rec.Value, &h, rec.Timestamp) != nil {
-		return nil
+	if err = engine.ParseCall(&p.call, rec.Value, &h, rec.Timestamp); err != nil {
+		return nil //nolint:nilerr // the same
 	}
 	only := func(id engine.LeafID) bool { return slices.Contains(f.Leaves, id) }
 	id := ownerOf(&p.call)

@@ -21,6 +21,7 @@ func rows() []lab.Row {
 		{Name: "kill-sink", About: "kill -9 of the sink: nothing lost, repeats within what was in flight", Short: true, Run: stagefaults.KillSink},
 		{Name: "roll-sink", About: "rolling restarts of three sinks with retries in flight: nothing lost, nothing doubled", Short: true, Run: stagefaults.RollSink},
 		{Name: "join-leave", About: "twelve sinks joining and leaving: nothing lost, nothing doubled", Run: stagefaults.JoinLeave},
+		{Name: "kill-personas", About: "kill -9, SIGSTOP and empty disks of personas: each change told once, as the log has it", Short: true, Run: stagefaults.KillPersonas},
 		{Name: "broker-stop", About: "the broker says nothing for some seconds: nothing lost", Holds: true, Run: stagefaults.BrokerStop},
 		{Name: "broker-kill", About: "kill -9 of the broker in cycles, under calls: nothing lost, and no partition stands still afterwards", Kills: true, Run: stagefaults.BrokerKill},
 		{Name: "kill-intake", About: "kill -9 of ingest, router or both under a client that sends again: what it was told is accepted arrives, in order", Short: true, Run: clientfaults.KillIntake},

@@ -32,8 +32,15 @@ type Reader struct {
 
 // ahead is a part on its way: nil while it is read.
 type ahead struct {
-	from int64
+	asked
 	part *Part
+}
+
+// asked is what was asked for. Two backfills may ask for a part from one offset on, each
+// up to its own cut.
+type asked struct {
+	from, cut int64
+	since     time.Time
 }
 
 // Part is what was found from an offset on.
@@ -62,7 +69,7 @@ func (r *Reader) Close() {
 func (r *Reader) Part(num int32, from, cut int64, since time.Time) *Part {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if a := r.ahead[num]; a != nil && a.from == from {
+	if a := r.ahead[num]; a != nil && a.asked == (asked{from, cut, since}) {
 		if a.part != nil && a.part.Next < cut && a.part.Next > from {
 			r.read(num, a.part.Next, cut, since) // the next one, while this one is folded
 		}
@@ -76,7 +83,7 @@ func (r *Reader) read(num int32, from, cut int64, since time.Time) {
 	if r.ctx.Err() != nil {
 		return
 	}
-	a := &ahead{from: from}
+	a := &ahead{asked: asked{from, cut, since}}
 	r.ahead[num] = a
 	r.reading.Go(func() {
 		ctx, done := context.WithTimeout(r.ctx, fetchTime)

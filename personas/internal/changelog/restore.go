@@ -111,6 +111,10 @@ func (r *Restorer) read(ctx context.Context, spans []*ranges.Span, all map[int32
 			all[s.Partition].Meta = m
 			return nil
 		}
+		if rec.Value == nil {
+			batch.Delete(s.Partition, rec.Key) // by hand: the stage removes nothing
+			return nil
+		}
 		batch.Put(s.Partition, rec.Key, rec.Value)
 		due, err := r.Due(rec.Value)
 		if err == nil && !due.IsZero() {

@@ -186,3 +186,18 @@ func TestARecordThatCantBeRead(t *testing.T) {
 		t.Error("it was restored")
 	}
 }
+
+// TestARecordThatWasRemoved from the changelog, by hand, is none of the store's any more.
+func TestARecordThatWasRemoved(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.transact(t, kgo.TryCommit, Meta{Raw: 1}, map[string]string{"a": "1", "b": "22"})
+	b.holds(t, Meta{Raw: 1}, map[string]string{"a": "1", "b": "22"})
+	err := b.Client(t, kgo.RecordPartitioner(kgo.ManualPartitioner())).ProduceSync(t.Context(), User(1, "a", nil)).FirstErr()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.holds(t, Meta{Raw: 1}, map[string]string{"b": "22"})
+	b.Store = store.NewMemory()
+	b.holds(t, Meta{Raw: 1}, map[string]string{"b": "22"})
+}

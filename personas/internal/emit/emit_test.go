@@ -44,7 +44,7 @@ func TestCalls(t *testing.T) {
 			if err != nil || h.Source != Source || h.Origin != schemas.OriginPersonas || string(rec.Key) != c.user.ID {
 				t.Errorf("%s: key %q, headers %v: %v", name, rec.Key, h, err)
 			}
-			if err := schematest.CheckEvent(rec.Value); err != nil {
+			if err = schematest.CheckEvent(rec.Value); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 			stable, err := stablejson.Append(nil, rec.Value)

@@ -32,35 +32,37 @@ const MaxHops = 256
 
 // Message is one record. The key is the user whom it concerns; a tick has none.
 type Message struct {
-	Kind Kind
+	Kind Kind `json:"kind"`
 	// End is, of a tick, where the partition of raw-events ended when it was written.
-	End int64
+	End int64 `json:"end,omitempty"`
+	// Late is, of a tick, how many milliseconds passed since somebody asked for End: so much
+	// earlier than when it was written it is true.
+	Late int64 `json:"late,omitempty"`
 	// Target is, of a link, the user that the key's is from now on. Alias says that an
 	// alias asked for it, which two users need to become one.
-	Target string
-	Alias  bool
-	// From is, of a merge, the user who is no more; of a refusal the id that was claimed, and
-	// Target is whose it is; of a raise the id that was claimed, of a
-	// forgetting the user who was deleted. The path are all whose
-	// state a merge has, in the order in which it was passed on, and the ids that are
-	// forgotten together.
-	From string
-	Path []string
-	Hops int
+	Target string `json:"target,omitempty"`
+	Alias  bool   `json:"alias,omitempty"`
+	// From is, of a merge, the user who is no more; of a refusal, whose Target is the owner,
+	// and of a raise the id that was claimed; of a forgetting the user who was deleted. The
+	// path are all whose state a merge has, in the order in which it was passed on, and the
+	// ids that are forgotten together.
+	From string   `json:"from,omitempty"`
+	Path []string `json:"path,omitempty"`
+	Hops int      `json:"hops,omitempty"`
 	// Rank is, of a link, that of its target, and of a raise that of the user whom the
 	// claimant has to stand above.
-	Rank uint64
+	Rank uint64 `json:"rank,omitempty"`
 	// Request is, of a forgetting, the id of the deletion request.
-	Request string
-	// Leaves are, of a call, those that it is for. Live says that none of them was filled
-	// with it.
-	Leaves []engine.LeafID
-	Live   bool
+	Request string `json:"request,omitempty"`
+	// Leaves are, of a call, those that it is for. Live says that it comes as it was taken
+	// in, and not from a backfill.
+	Leaves []engine.LeafID `json:"leaves,omitempty"`
+	Live   bool            `json:"live,omitempty"`
 	// Offset is, of a call, where it stands on its partition of raw-events.
-	Offset int64
+	Offset int64 `json:"offset,omitempty"`
 	// Received is when the call was taken in, or the one that was the reason, in Unix
 	// milliseconds.
-	Received int64
+	Received int64 `json:"received,omitempty"`
 	// Value is the state of a merge, or a call with its own headers.
 	Value   []byte             `json:"-"`
 	Headers []kgo.RecordHeader `json:"-"`

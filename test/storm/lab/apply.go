@@ -40,11 +40,21 @@ func (l *Lab) ApplyBy(ctx context.Context, binary string) error {
 	return nil
 }
 
+// Define puts audiences and computed traits in force beside the rest of the workspace, by
+// the product's own command: sections of a workspace file.
+func (l *Lab) Define(ctx context.Context, sections string) error {
+	l.definitions = sections
+	return l.ApplyBy(ctx, l.bench.Binary)
+}
+
 // workspaceFile is the workspace as a file. Destinations have one endpoint each, or
 // several without settings of their own.
 func (l *Lab) workspaceFile() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "sources:\n  - id: %s\n    name: Storm\n    writeKey: %s\ndestinations:\n", Source, WriteKey)
+	if len(l.workspace) == 0 {
+		text.WriteString("  []\n")
+	}
 	for i := range l.workspace {
 		d := &l.workspace[i]
 		fmt.Fprintf(&text, "  - id: %s\n    type: webhooks\n    name: %s\n    sources: [%s]\n    endpoints:\n", d.ID, d.Name, Source)
@@ -52,6 +62,7 @@ func (l *Lab) workspaceFile() string {
 			fmt.Fprintf(&text, "      - url: %s\n", e.URL)
 		}
 	}
+	text.WriteString(l.definitions)
 	return text.String()
 }
 

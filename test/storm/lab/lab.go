@@ -56,8 +56,10 @@ type Lab struct {
 	topics    *topics.Admin
 	counts    []string // of partitions, as settings of the stages
 	workspace []workspace.Destination
-	processes []*child.Process
-	cleanup   []func(context.Context)
+	// definitions are sections of the workspace's file about audiences and traits.
+	definitions string
+	processes   []*child.Process
+	cleanup     []func(context.Context)
 
 	longestExit time.Duration
 	exited      string // which process took that, and when
@@ -178,6 +180,12 @@ func (l *Lab) Destination(name string, keys int, urls ...string) *load.Stream {
 		ID: id, Type: workspace.TypeWebhooks, Name: name, Sources: []string{Source}, Enabled: true, Endpoints: endpoints,
 	})
 	return load.NewStream(l.Books.Run(), id, schemas.DeliverTopic(id), keys)
+}
+
+// Begun returns of how many partitions of a topic a group has committed an offset.
+func (l *Lab) Begun(ctx context.Context, group, topic string) (int, error) {
+	commits, err := l.topics.Commits(ctx, group, topic)
+	return len(commits), err
 }
 
 // ID is the id of a destination of that name.

@@ -42,6 +42,9 @@ func (l *Lab) tidy(ctx context.Context, cl *kgo.Client, common bool) {
 
 // deleteTopics deletes topics and returns when they are gone.
 func (l *Lab) deleteTopics(ctx context.Context, cl *kgo.Client, names []string) {
+	if len(names) == 0 {
+		return // a request without names is about all topics
+	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	req := kmsg.NewPtrDeleteTopicsRequest()

@@ -25,6 +25,14 @@ func ReadTopic(ctx context.Context, opts []kgo.Opt, topic string, seen func(book
 
 // ReadHeaders is ReadTopic for what can be read of the headers of any record.
 func ReadHeaders(ctx context.Context, opts []kgo.Opt, topic string, seen func(schemas.Headers)) error {
+	return ReadRecords(ctx, opts, topic, func(r *kgo.Record) {
+		h, _ := kafka.HeadersOf(r) // of a dead letter some may be what it died of
+		seen(h)
+	})
+}
+
+// ReadRecords is ReadTopic for any record as it is.
+func ReadRecords(ctx context.Context, opts []kgo.Opt, topic string, seen func(*kgo.Record)) error {
 	cl, err := kgo.NewClient(slices.Concat(opts, []kgo.Opt{kgo.ConsumeTopics(topic), kgo.FetchIsolationLevel(kgo.ReadCommitted())})...)
 	if err != nil {
 		return err
@@ -41,9 +49,6 @@ func ReadHeaders(ctx context.Context, opts []kgo.Opt, topic string, seen func(sc
 		if err := fetches.Err(); err != nil {
 			return err
 		}
-		fetches.EachRecord(func(r *kgo.Record) {
-			h, _ := kafka.HeadersOf(r) // of a dead letter some may be what it died of
-			seen(h)
-		})
+		fetches.EachRecord(seen)
 	}
 }

@@ -1,0 +1,97 @@
+package backfill
+
+import (
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka/policy"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
+	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+)
+
+// TestParts reads up to the cut and no further, and waits for what is open before it.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	c := testkit.Brokers(t)
+	c.CreateTopics(t, 1, schemas.TopicRawEvents)
+	writer := c.Client(t, kgo.TransactionalID("anabranch-test-writer"))
+	write := func(value string) {
+		if err := writer.BeginTransaction(); err != nil {
+			t.Fatal(err)
+		}
+		if err := writer.ProduceSync(t.Context(), &kgo.Record{Topic: schemas.TopicRawEvents, Value: []byte(value)}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commit := func() {
+		if err := writer.EndTransaction(t.Context(), kgo.TryCommit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a")
+	commit()
+	write("b")
+	const cut = 3 // behind b, whose transaction is open
+	r := New(topics.New(c.Client(t), policy.Config{}), func(err error) { t.Error(err) })
+	defer r.Close()
+	var got []string
+	from, begin := int64(-1), int64(-1)
+	step := func() bool {
+		part := r.Part(0, from, cut, time.UnixMilli(1))
+		if part == nil {
+			return false
+		}
+		for _, rec := range part.Records {
+			got = append(got, string(rec.Value))
+		}
+		if begin < 0 {
+			begin = part.Begin
+		}
+		from = part.Next
+		return true
+	}
+	testkit.Until(t, func() bool { step(); return len(got) == 1 }, "what is committed")
+	if from >= cut || begin != 0 {
+		t.Errorf("read up to %d from %d, though a transaction is open", from, begin)
+	}
+	commit()
+	write("c")
+	commit()
+	testkit.Until(t, func() bool { step(); return from == cut }, "the cut")
+	if len(got) != 2 || got[1] != "b" {
+		t.Errorf("read %q", got)
+	}
+}
+
+// TestTwoBackfills of one partition, of which the first finds that there is nothing that is
+// young enough: the second is not told the same.
+func TestTwoBackfills(t *testing.T) {
+	t.Parallel()
+	c := testkit.Brokers(t)
+	c.CreateTopics(t, 1, schemas.TopicRawEvents)
+	const cut = 1
+	if err := c.Client(t).ProduceSync(t.Context(), &kgo.Record{Topic: schemas.TopicRawEvents, Value: []byte("a")}).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	r := New(topics.New(c.Client(t), policy.Config{}), func(err error) { t.Error(err) })
+	defer r.Close()
+	begin := func(since time.Time) (at int64) {
+		testkit.Until(t, func() bool {
+			part := r.Part(0, -1, cut, since)
+			if part != nil {
+				at = part.Begin
+			}
+			return part != nil
+		}, "the begin")
+		return at
+	}
+	if at := begin(time.Now().Add(time.Hour)); at != cut {
+		t.Errorf("the first begins at %d, want %d", at, cut)
+	}
+	if at := begin(time.Time{}); at != 0 {
+		t.Errorf("the second begins at %d, want 0", at)
+	}
+}
