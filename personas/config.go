@@ -21,7 +21,7 @@ type Config struct {
 	Store              string        `env:"PERSONAS_STORE" envDefault:"pebble" desc:"where the state of users is at hand: pebble (files in PERSONAS_DATA_DIR) or memory; it is restored from the topic personas-changelog either way"`
 	DataDir            string        `env:"PERSONAS_DATA_DIR" desc:"directory of the state of users; each process of the stage needs its own. Empty: personas in DATA_DIR with the embedded broker, else ./anabranch-data/personas"`
 	StoreMemory        int           `env:"PERSONAS_STORE_MEMORY_BYTES" envDefault:"268435456" desc:"bytes of memory for the buffers and the cache of pebble"`
-	Profiles           int           `env:"PERSONAS_CACHED_PROFILES" envDefault:"10000" desc:"users of each partition whose state is kept ready in memory"`
+	ProfileMemory      int           `env:"PERSONAS_PROFILE_MEMORY_BYTES" envDefault:"67108864" desc:"bytes of memory, about, for the state of users that is kept ready between transactions, of all partitions together"`
 	MaxRecords         int           `env:"PERSONAS_MAX_RECORDS" envDefault:"5000" desc:"maximum number of calls in one transaction"`
 	TransactionTimeout time.Duration `env:"PERSONAS_TRANSACTION_TIMEOUT" envDefault:"10s" desc:"time after which the broker aborts the transaction of a process that went silent"`
 }
@@ -41,8 +41,8 @@ func (c *Config) Validate() error {
 	if c.StoreMemory < store.MinMemory {
 		errs = append(errs, fmt.Errorf("PERSONAS_STORE_MEMORY_BYTES=%d: expected at least %d", c.StoreMemory, store.MinMemory))
 	}
-	if c.Profiles < 1 {
-		errs = append(errs, fmt.Errorf("PERSONAS_CACHED_PROFILES=%d: expected at least 1", c.Profiles))
+	if c.ProfileMemory < 0 {
+		errs = append(errs, fmt.Errorf("PERSONAS_PROFILE_MEMORY_BYTES=%d: expected at least 0", c.ProfileMemory))
 	}
 	if c.MaxRecords < 1 || c.MaxRecords > 100_000 {
 		errs = append(errs, fmt.Errorf("PERSONAS_MAX_RECORDS=%d: expected 1 to 100000", c.MaxRecords))

@@ -118,7 +118,7 @@ func (p *processor) restore(ctx context.Context, at map[kafka.Partition]runner.P
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for num, c := range all {
-		p.parts[num] = &partition{num: num, users: users.New(num, p.store, p.cfg.Profiles), Checkpoint: *c, start: starts[num]}
+		p.parts[num] = &partition{num: num, users: users.New(num, p.store), Checkpoint: *c, start: starts[num]}
 	}
 	return nil
 }
@@ -205,7 +205,7 @@ func (p *processor) work(t *runner.Transaction, num int32) *work {
 		return w
 	}
 	p.mu.Lock()
-	part := p.parts[num]
+	part, owned := p.parts[num], len(p.parts)
 	p.mu.Unlock()
 	if part == nil {
 		t.Drop()
@@ -216,6 +216,7 @@ func (p *processor) work(t *runner.Transaction, num int32) *work {
 		p.fail(t, err)
 		return nil
 	}
+	part.users.Keep(p.cfg.ProfileMemory / owned)
 	w := part.begin(c)
 	p.open[num] = w
 	return w

@@ -41,10 +41,10 @@ func newBench(tb testing.TB, c *testkit.Cluster, d engine.Definitions) *bench {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	b.Log.Kafka = slices.Concat(options, b.Cluster.Options())
-	b.Log.Topics = topics.New(b.client, policy.Config{Partitions: partitions, Replication: -1, RawRetention: 30 * 24 * time.Hour})
+	b.Kafka = slices.Concat(options, b.Options())
+	b.Topics = topics.New(b.client, policy.Config{Partitions: partitions, Replication: -1, RawRetention: 30 * 24 * time.Hour})
 	b.apply(d)
-	if err := b.Log.Topics.Ensure(tb.Context(), schemas.TopicRawEvents, schemas.TopicPersonasInternal, schemas.TopicPersonasChangelog); err != nil {
+	if err := b.Topics.Ensure(tb.Context(), schemas.TopicRawEvents, schemas.TopicPersonasInternal, schemas.TopicPersonasChangelog); err != nil {
 		tb.Fatal(err)
 	}
 	return b
@@ -60,10 +60,10 @@ func (b *bench) apply(d engine.Definitions) {
 func (b *bench) start(tb testing.TB) (stop func()) {
 	tb.Helper()
 	stage, err := personas.New(personas.Config{
-		Store: "memory", StoreMemory: 64 << 20, Profiles: 8, MaxRecords: 5000, TransactionTimeout: 10 * time.Second,
+		Store: "memory", StoreMemory: 64 << 20, ProfileMemory: 8 << 20, MaxRecords: 5000, TransactionTimeout: 10 * time.Second,
 	}, personas.Settings{
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Definitions: b.inForce.Load,
-		Kafka: b.Log.Kafka, Topics: b.Log.Topics, TransactionalID: "anabranch-personas-a",
+		Kafka: b.Kafka, Topics: b.Topics, TransactionalID: "anabranch-personas-a",
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -76,7 +76,7 @@ func (b *bench) track(user, event, properties string) *kgo.Record {
 }
 
 func (b *bench) identify(user, traits string) *kgo.Record {
-	return b.call(schemas.TypeIdentify, user, fmt.Sprintf(`"traits":%s`, traits))
+	return b.call(schemas.TypeIdentify, user, `"traits":`+traits)
 }
 
 func (b *bench) call(kind schemas.Type, user, members string) *kgo.Record {
@@ -144,9 +144,9 @@ func shop(tb testing.TB) engine.Definitions {
 	tb.Helper()
 	return engine.Definitions{
 		Audiences: []engine.Audience{
-			audience(tb, `{"id":"buyers_1h","when":{"did":"Order Completed","times":{"gte":2},"within":"1h"}}`),
+			audience(tb, `{"id":"buyers_5m","when":{"did":"Order Completed","times":{"gte":2},"within":"5m"}}`),
 			audience(tb, `{"id":"big_spenders","when":{"all":[{"did":"Order Completed","take":"sum","of":"total","is":{"gte":100}},{"any":[{"trait":"plan","is":["pro","enterprise"]},{"computed":"orders","is":{"gte":5}}]}]}}`),
-			audience(tb, `{"id":"winback","when":{"all":[{"not":{"audience":"buyers_1h"}},{"profile":"first_seen","is":{"before_last":"5m"}},{"did":{"page":"*"},"times":0}]}}`),
+			audience(tb, `{"id":"winback","when":{"all":[{"not":{"audience":"buyers_5m"}},{"profile":"first_seen","is":{"before_last":"2m"}},{"did":{"page":"*"},"times":0}]}}`),
 		},
 		Traits: []engine.Trait{
 			trait(tb, `{"id":"orders","take":"count","did":"Order Completed"}`),

@@ -12,6 +12,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/definition"
 	"github.com/anabranch/anabranch/personas/internal/engine"
+	"github.com/anabranch/anabranch/personas/internal/enginetest"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -175,7 +176,7 @@ func TestLeavesAreShared(t *testing.T) {
 // The ids are in the records of users: another id is a backfill of every workspace.
 func TestLeafIDsStay(t *testing.T) {
 	t.Parallel()
-	c := compile(t, shop(20))
+	c := compile(t, enginetest.Shop(20))
 	h := uint64(0)
 	for _, id := range c.Leaves() {
 		h = h*31 + uint64(id)
@@ -360,7 +361,7 @@ func TestRecordsAreBounded(t *testing.T) {
 
 func TestBrokenRecords(t *testing.T) {
 	t.Parallel()
-	c := compile(t, shop(20))
+	c := compile(t, enginetest.Shop(20))
 	p, _ := shopper(t, c, 20)
 	record := p.Append(nil)
 	for _, broken := range [][]byte{nil, {1}, {2, 0, 0}, record[:len(record)-1], append(slices.Clone(record), 1)} {
@@ -372,7 +373,7 @@ func TestBrokenRecords(t *testing.T) {
 
 // FuzzDecode: no bytes do harm, and what is read is written again as it was.
 func FuzzDecode(f *testing.F) {
-	c, err := engine.Compile(shop(20))
+	c, err := engine.Compile(enginetest.Shop(20))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -381,7 +382,7 @@ func FuzzDecode(f *testing.F) {
 		p.Link("anonymous", at(0))
 		f.Add(p.Append(nil))
 	}
-	value := visit(0, at(dayLong))
+	value := enginetest.Visit(0, "user-4711", at(dayLong))
 	f.Fuzz(func(t *testing.T, record []byte) {
 		p, err := c.Decode(record)
 		if err != nil {
@@ -391,7 +392,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		var call engine.Call
-		if err := engine.ParseCall(&call, value, visitHeaders, at(dayLong)); err != nil {
+		if err := engine.ParseCall(&call, value, enginetest.VisitHeaders, at(dayLong)); err != nil {
 			t.Fatal(err)
 		}
 		// Profiles of the far future are due for longer than a test has time.

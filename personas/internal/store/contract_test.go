@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 )
@@ -36,12 +35,10 @@ func stores(t *testing.T) map[string]Store {
 	return all
 }
 
-// opened opens a store in a file system of memory. Misuse of SingleDelete is an error.
+// opened opens a store in a file system of memory.
 func opened(t *testing.T, files vfs.FS) Store {
 	t.Helper()
-	s, err := Open(Options{Dir: "store", Memory: MinMemory, Log: slog.New(slog.DiscardHandler), fs: files, misuse: func(info pebble.PossibleAPIMisuseInfo) {
-		t.Errorf("pebble says: %s", info)
-	}})
+	s, err := Open(Options{Dir: "store", Memory: MinMemory, Log: slog.New(slog.DiscardHandler), fs: files})
 	if err != nil {
 		t.Fatal(err)
 	}

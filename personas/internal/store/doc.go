@@ -27,9 +27,10 @@
 //     one could make files of two instants. Ours ends the goroutine, and from the first failure on nothing reaches the files.
 //     A store that has failed keeps its memory and goroutines that stand still until the process ends
 //     (TestADiskThatFailsIsNoSecret).
-//   - A SingleDelete is right for a key that was set once since it was deleted. A user becomes due at an instant, at a later one
-//     and at the first again while the first timer still stands; so timers are a set, and what is there is not set again
-//     (TestTimersAreASet; pebble's own check fails TestAStoreIsItsModel).
+//   - Timers are a set, and are written without a look at what is there: a user becomes due at an instant, at a later one and
+//     at the first again while the first timer still stands. So they are deleted by Delete: a SingleDelete, which leaves less
+//     behind in the files, is right only for a key that was set once, and to look it up is most of what a restore would cost
+//     (TestTimersAreASet; BenchmarkLoad).
 //   - Built without cgo, as it is shipped, pebble's cache and buffers are on Go's heap: with GOGC at 100 the process may take
 //     twice the memory that the store is given. GOMEMLIMIT bounds it. No test holds this.
 package store

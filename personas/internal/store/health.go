@@ -68,7 +68,7 @@ func (h *health) announce() {
 }
 
 // listener has pebble tell what matters here.
-func (h *health) listener(misuse func(pebble.PossibleAPIMisuseInfo)) *pebble.EventListener {
+func (h *health) listener() *pebble.EventListener {
 	l := &pebble.EventListener{
 		BackgroundError: h.fail,
 		DataCorruption:  func(info pebble.DataCorruptionInfo) { h.fail(fmt.Errorf("a file is damaged: %s", info)) },
@@ -80,7 +80,6 @@ func (h *health) listener(misuse func(pebble.PossibleAPIMisuseInfo)) *pebble.Eve
 		LowDiskSpace: func(info pebble.LowDiskSpaceInfo) {
 			h.log.Warn("the disk of the store of user records is nearly full", "dir", h.dir, "free_bytes", info.AvailBytes, "bytes", info.TotalBytes)
 		},
-		PossibleAPIMisuse: misuse,
 	}
 	l.EnsureDefaults(nil)
 	return l

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -33,8 +32,7 @@ type Options struct {
 	// Log is told of what goes wrong, and at debug level what pebble says.
 	Log *slog.Logger
 
-	fs     vfs.FS // of tests; nil: the disk
-	misuse func(pebble.PossibleAPIMisuseInfo)
+	fs vfs.FS // of tests; nil: the disk
 }
 
 // disk is a store in pebble, without a WAL: what a crash takes is read again from the changelog. Pebble writes its
@@ -46,7 +44,7 @@ type disk struct {
 	*usage
 	room
 
-	mu  sync.Mutex       // orders what reads before it writes: batches with timers, and low
+	mu  sync.Mutex       // orders what is written and read of timers, and low
 	low map[int32][]byte // no timer of a partition is before this key
 }
 
@@ -62,11 +60,6 @@ func Open(o Options) (Store, error) {
 		g.FS, g.private = vfs.Default, ownersFile
 		if err := ownersDir(o.Dir); err != nil {
 			return nil, unopened(o.Dir, err)
-		}
-	}
-	if o.misuse == nil {
-		o.misuse = func(info pebble.PossibleAPIMisuseInfo) {
-			o.Log.Error("the index of timers of the store of user records is written wrongly; please report this", "said", info.String())
 		}
 	}
 	db, err := pebble.Open(o.Dir, settings(o, g, h))
@@ -96,7 +89,7 @@ func settings(o Options, g *guard, h *health) *pebble.Options {
 	p := &pebble.Options{
 		FS:                          g,
 		Logger:                      h,
-		EventListener:               h.listener(o.misuse),
+		EventListener:               h.listener(),
 		DisableWAL:                  true,
 		FormatMajorVersion:          format,
 		CacheSize:                   o.Memory, // buffers are taken off it
@@ -190,62 +183,23 @@ func (d *disk) fill(out *pebble.Batch, b *Batch) error {
 	return d.fillTimers(out, b)
 }
 
-// fillTimers writes what changes in the index. A SingleDelete, which leaves nothing behind in the files, is right only for
-// a key that was set once: so one that is there is not set again, and one that is not is not deleted.
+// fillTimers writes what changes in the index. Nothing is looked up: setting a timer that is there, and deleting one that is
+// not, change nothing.
 func (d *disk) fillTimers(out *pebble.Batch, b *Batch) error {
-	for _, w := range lastOfEach(b.timers) {
-		there, err := d.has(w.key)
-		if err != nil {
-			return err
-		}
-		switch {
-		case w.set == there:
-			continue
-		case w.set:
-			err = out.Set(w.key, nil, nil)
-			d.lower(w.partition, w.key)
-		default:
-			err = out.SingleDelete(w.key, nil)
+	for _, w := range b.timers {
+		key := timerKey(w.partition, w.timer)
+		var err error
+		if w.set {
+			err = out.Set(key, nil, nil)
+			d.lower(w.partition, key)
+		} else {
+			err = out.Delete(key, nil)
 		}
 		if err != nil {
 			return d.written(err)
 		}
 	}
 	return nil
-}
-
-// keyedWrite is what becomes of a key.
-type keyedWrite struct {
-	partition int32
-	key       []byte
-	set       bool
-}
-
-// lastOfEach returns the last write of each timer, by key.
-func lastOfEach(writes []timerWrite) []keyedWrite {
-	keyed := make([]keyedWrite, len(writes))
-	for i, w := range writes {
-		keyed[i] = keyedWrite{w.partition, timerKey(w.partition, w.timer), w.set}
-	}
-	slices.SortStableFunc(keyed, func(a, b keyedWrite) int { return bytes.Compare(a.key, b.key) })
-	last := keyed[:0]
-	for i, w := range keyed {
-		if i+1 == len(keyed) || !bytes.Equal(w.key, keyed[i+1].key) {
-			last = append(last, w)
-		}
-	}
-	return last
-}
-
-func (d *disk) has(key []byte) (bool, error) {
-	_, closer, err := d.db.Get(key)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, d.read(err)
-	}
-	return true, d.read(closer.Close())
 }
 
 // lower has reading begin at a key, if it would begin behind it.

@@ -10,4 +10,8 @@
 // that is due later than before keeps the timer that there is, which fires too early and
 // is set anew then: most changes move the instant later, and cost nothing so
 // (TestTimersMoveLater).
+//
+// Which profiles are kept decoded is decided by generations, not by a list of who was used
+// last: it takes no more than two maps, and who is used all the time stays
+// (TestKeptUsersAreBounded).
 package users

@@ -16,9 +16,13 @@ type Users struct {
 	num       int32
 	store     store.Store
 	catalogue *engine.Catalogue
-	most      int // profiles that are kept decoded between transactions
 
-	kept  map[string]*User // as the store has them
+	// Profiles are kept decoded between transactions, as the store has them. Those that were
+	// used since the last generation began are young; when they take half of what all may,
+	// the old ones go, and a generation begins.
+	most, size int // bytes that all may take, and that the young ones do
+	young, old map[string]*User
+
 	open  map[string]*User // of the transaction
 	fired []store.Timer    // that are gone when it commits
 }
@@ -33,18 +37,23 @@ type User struct {
 	// rewrite says that the state is to be written though nothing changed.
 	rewrite bool
 	state   []byte // as it was written
+	record  int    // bytes that it has in the store
 }
 
-// New returns the users of a partition, of whom so many are kept decoded.
-func New(num int32, s store.Store, most int) *Users {
-	return &Users{num: num, store: s, most: most, kept: make(map[string]*User), open: make(map[string]*User)}
+// New returns the users of a partition.
+func New(num int32, s store.Store) *Users {
+	return &Users{num: num, store: s, young: make(map[string]*User), open: make(map[string]*User)}
 }
+
+// Keep says how many bytes the profiles may take, about, that are kept decoded between
+// transactions.
+func (u *Users) Keep(bytes int) { u.most = bytes }
 
 // Use has profiles be read by a catalogue, between two transactions.
 func (u *Users) Use(c *engine.Catalogue) {
 	if u.catalogue != c {
 		u.catalogue = c
-		clear(u.kept) // what they hold is by the other one
+		u.young, u.old, u.size = make(map[string]*User), nil, 0 // what they hold is by the other one
 	}
 }
 
@@ -53,7 +62,7 @@ func (u *Users) Get(id string) (*User, error) {
 	if one := u.open[id]; one != nil {
 		return one, nil
 	}
-	one := u.kept[id]
+	one := u.kept(id)
 	if one == nil {
 		record, ok, err := u.store.Get(u.num, []byte(id))
 		if err != nil {
@@ -63,9 +72,26 @@ func (u *Users) Get(id string) (*User, error) {
 			return nil, err
 		}
 	}
-	delete(u.kept, id)
 	u.open[id] = one
 	return one, nil
+}
+
+// kept takes a user out of those that are kept; nil: they are not among them.
+func (u *Users) kept(id string) *User {
+	if one := u.young[id]; one != nil {
+		delete(u.young, id)
+		u.size -= one.size()
+		return one
+	}
+	one := u.old[id]
+	delete(u.old, id)
+	return one
+}
+
+// size is about how many bytes a user takes decoded (BenchmarkKept).
+func (one *User) size() int {
+	const user, byteOfRecord = 700, 7
+	return user + byteOfRecord*one.record
 }
 
 func (u *Users) decode(id string, record []byte, ok bool) (*User, error) {
@@ -76,7 +102,7 @@ func (u *Users) decode(id string, record []byte, ok bool) (*User, error) {
 	if err != nil {
 		return nil, fmt.Errorf("user record of partition %d: %w", u.num, err)
 	}
-	return &User{ID: id, Profile: p, armed: p.Due()}, nil
+	return &User{ID: id, Profile: p, armed: p.Due(), record: len(record)}, nil
 }
 
 // Look returns up to n users of the store, in order, the first not before from, and where
@@ -153,7 +179,7 @@ func (u *Users) Commit(batch *store.Batch) {
 		if one.state != nil {
 			batch.Put(u.num, []byte(id), one.state)
 			one.Profile.Clean()
-			one.rewrite, one.state = false, nil
+			one.rewrite, one.state, one.record = false, nil, len(one.state)
 		}
 		if due := one.Profile.Due(); !due.IsZero() && (one.armed.IsZero() || due.Before(one.armed)) {
 			batch.SetTimer(u.num, []byte(id), due)
@@ -164,15 +190,12 @@ func (u *Users) Commit(batch *store.Batch) {
 	u.end()
 }
 
-// keep has a user kept decoded, for whom another one may have to go.
+// keep has a user kept decoded, for whom others may have to go.
 func (u *Users) keep(one *User) {
-	for id := range u.kept {
-		if len(u.kept) < u.most {
-			break
-		}
-		delete(u.kept, id)
+	if u.size += one.size(); u.size > u.most/2 {
+		u.young, u.old, u.size = make(map[string]*User), u.young, one.size()
 	}
-	u.kept[one.ID] = one
+	u.young[one.ID] = one
 }
 
 // Abandon drops what the transaction changed.

@@ -1,11 +1,15 @@
 package users
 
 import (
+	"fmt"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/anabranch/anabranch/internal/definition"
 	"github.com/anabranch/anabranch/personas/internal/engine"
+	"github.com/anabranch/anabranch/personas/internal/enginetest"
 	"github.com/anabranch/anabranch/personas/internal/store"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -26,7 +30,8 @@ func of(t *testing.T, s store.Store) (*Users, *engine.Catalogue) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := New(1, s, 1)
+	u := New(1, s)
+	u.Keep(4 << 10)
 	u.Use(c)
 	return u, c
 }
@@ -142,5 +147,76 @@ func TestLook(t *testing.T) {
 	}
 	if n := commit(t, u, s); n != 1 {
 		t.Error("what no definition needs was kept")
+	}
+}
+
+// TestKeptUsersAreBounded by what they take, and those go that were not used for longest.
+func TestKeptUsersAreBounded(t *testing.T) {
+	t.Parallel()
+	const bound = 100 << 10
+	s := store.NewMemory()
+	u, c := of(t, s)
+	u.Keep(bound)
+	for i := range 1000 {
+		visit(t, u, c, "often", begin)
+		visit(t, u, c, strconv.Itoa(i), begin)
+		commit(t, u, s)
+		size := 0
+		for _, generation := range []map[string]*User{u.young, u.old} {
+			for _, one := range generation {
+				size += one.size()
+			}
+		}
+		if size > bound || i == 999 && size < bound/4 {
+			t.Fatalf("after %d users: %d bytes are kept", i, size)
+		}
+		if u.young["often"] == nil && u.old["often"] == nil {
+			t.Fatalf("after %d users: one who is used all the time is not kept", i)
+		}
+	}
+}
+
+// BenchmarkKept says what a user takes who is kept decoded, and what is counted for them.
+func BenchmarkKept(b *testing.B) {
+	for _, calls := range []int{1, 20, 100} {
+		b.Run(fmt.Sprintf("calls=%d", calls), func(b *testing.B) {
+			c, err := engine.Compile(enginetest.Shop(20))
+			if err != nil {
+				b.Fatal(err)
+			}
+			s := store.NewMemory()
+			const n = 2000
+			for b.Loop() {
+				u := New(1, s)
+				u.Keep(1 << 30)
+				u.Use(c)
+				var before, after runtime.MemStats
+				runtime.GC()
+				runtime.ReadMemStats(&before)
+				var call engine.Call
+				for i := range n {
+					id := fmt.Sprint("user-", i)
+					one, err := u.Get(id)
+					if err != nil {
+						b.Fatal(err)
+					}
+					for k := range calls {
+						at := begin.Add(time.Duration(k) * time.Hour)
+						if err = engine.ParseCall(&call, enginetest.Visit(k, id, at), enginetest.VisitHeaders, at); err != nil {
+							b.Fatal(err)
+						}
+						c.Take(one.Profile, &call, at, nil)
+					}
+					u.Changed(func(string, []byte) {})
+					var batch store.Batch
+					u.Commit(&batch)
+				}
+				runtime.GC()
+				runtime.ReadMemStats(&after)
+				b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/n, "heap-B/user")
+				b.ReportMetric(float64(u.size)/n, "counted-B/user")
+				b.ReportMetric(float64(u.young["user-1"].record), "record-B")
+			}
+		})
 	}
 }
