@@ -11,6 +11,8 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
+# A volume that is mounted there is its user's.
+RUN mkdir /data
 ARG VERSION
 RUN CGO_ENABLED=0 go build -trimpath -o /anabranch \
   -ldflags="-s -w -X github.com/anabranch/anabranch/internal/app.release=${VERSION}" ./cmd/anabranch
@@ -18,6 +20,7 @@ RUN CGO_ENABLED=0 go build -trimpath -o /anabranch \
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /anabranch /anabranch
+COPY --from=build --chown=65532:65532 /data /data
 USER 65532:65532
 HEALTHCHECK --interval=5s --timeout=3s --start-period=30s CMD ["/anabranch", "healthcheck"]
 ENTRYPOINT ["/anabranch"]

@@ -49,8 +49,8 @@ func TestEveryStageHasWhatItNeeds(t *testing.T) {
 			t.Errorf("%s belongs to the Service %q", w.Metadata.Name, w.Spec.ServiceName)
 		}
 	}
-	if n := len(of(all, "Deployment", "StatefulSet")); n != 3 {
-		t.Errorf("%d stages, want 3", n)
+	if n := len(of(all, "Deployment", "StatefulSet")); n != 4 {
+		t.Errorf("%d stages, want 4", n)
 	}
 }
 

@@ -1,6 +1,12 @@
 package personas
 
-import "github.com/anabranch/anabranch/personas/internal/engine"
+import (
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/personas/internal/engine"
+)
+
+// DefinitionsIn returns those of a workspace, as the stage has them.
+func DefinitionsIn(s *workspace.Snapshot) *engine.Definitions { return definitionsIn(s) }
 
 // Print returns the name of definitions by which a partition says that they are in force.
 func Print(d *engine.Definitions) (string, error) {

@@ -19,7 +19,7 @@ import (
 // Config is what an operator may set.
 type Config struct {
 	Store              string        `env:"PERSONAS_STORE" envDefault:"pebble" desc:"where the state of users is at hand: pebble (files in PERSONAS_DATA_DIR) or memory; it is restored from the topic personas-changelog either way"`
-	DataDir            string        `env:"PERSONAS_DATA_DIR" desc:"directory of the state of users; each process of the stage needs its own. Empty: personas in DATA_DIR with the embedded broker, else ./anabranch-data/personas"`
+	DataDir            string        `env:"PERSONAS_DATA_DIR" desc:"directory of the state of users; each process of the stage needs its own. Empty: personas in DATA_DIR"`
 	StoreMemory        int           `env:"PERSONAS_STORE_MEMORY_BYTES" envDefault:"268435456" desc:"bytes of memory for the buffers and the cache of pebble"`
 	ProfileMemory      int           `env:"PERSONAS_PROFILE_MEMORY_BYTES" envDefault:"67108864" desc:"bytes of memory, about, for the state of users that is kept ready between transactions, of all partitions together"`
 	MaxRecords         int           `env:"PERSONAS_MAX_RECORDS" envDefault:"5000" desc:"maximum number of calls in one transaction"`

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/anabranch/anabranch/internal/definition"
 	"github.com/anabranch/anabranch/personas/internal/changelog"
+	"github.com/anabranch/anabranch/personas/internal/emit"
 	"github.com/anabranch/anabranch/personas/internal/engine"
 )
 
@@ -19,7 +19,7 @@ type catalogue struct {
 
 	of    *engine.Definitions
 	print string
-	send  map[computation]definition.Send
+	tell  map[computation]emit.Telling
 }
 
 // computation is what a definition computes.
@@ -33,12 +33,14 @@ func compile(d *engine.Definitions) (*catalogue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile the definitions of the workspace: %w", err)
 	}
-	c := &catalogue{Catalogue: compiled, of: d, print: printOf(d), send: make(map[computation]definition.Send)}
+	c := &catalogue{Catalogue: compiled, of: d, print: printOf(d), tell: make(map[computation]emit.Telling)}
 	for i := range d.Audiences {
-		c.send[computation{engine.ClassAudience, d.Audiences[i].ID}] = d.Audiences[i].Send
+		a := &d.Audiences[i]
+		c.tell[computation{engine.ClassAudience, a.ID}] = emit.Telling{By: a.Send, Only: a.Destinations}
 	}
 	for i := range d.Traits {
-		c.send[computation{engine.ClassComputedTrait, d.Traits[i].ID}] = d.Traits[i].Send
+		t := &d.Traits[i]
+		c.tell[computation{engine.ClassComputedTrait, t.ID}] = emit.Telling{By: t.Send, Only: t.Destinations}
 	}
 	return c, nil
 }

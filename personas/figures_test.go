@@ -92,7 +92,7 @@ func (f *folding) take(tb testing.TB, rec *kgo.Record) {
 	}
 	changes := f.c.Take(user.Profile, &f.call, rec.Timestamp, f.metas[num].Ready)
 	for i := range changes {
-		f.told += len(emit.Records(emit.User{ID: user.ID}, &changes[i], f.c.send[computation{changes[i].Class, changes[i].Key}]))
+		f.told += len(emit.Records(emit.User{ID: user.ID}, &changes[i], f.c.tell[computation{changes[i].Class, changes[i].Key}]))
 	}
 	if f.n++; f.n == inTransaction {
 		f.commit(tb)

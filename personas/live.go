@@ -28,20 +28,26 @@ func (p *processor) live(ctx context.Context, t *runner.Transaction, w *work, re
 		p.metrics.now.events[invalid]++
 		return 0, nil //nolint:nilerr // the router buries it
 	}
-	switch h.Origin {
-	case schemas.OriginPersonas:
+	if ours(&h) {
 		p.metrics.now.events[own]++
 		return 0, nil
+	}
+	switch h.Origin {
 	case schemas.OriginDeletion:
 		p.metrics.now.events[deleted]++
 		return p.delete(ctx, t, w, string(rec.Key), h.MessageID, w.live(rec))
-	case schemas.OriginAPI, schemas.OriginReplay:
+	case schemas.OriginAPI, schemas.OriginReplay, schemas.OriginPersonas:
 	}
 	user, ok := p.parse(&h, rec, rec.Timestamp)
 	if !ok {
 		return 0, nil
 	}
 	return p.take(ctx, t, w, user, rec)
+}
+
+// ours reports calls that tell a change, sent again or not.
+func ours(h *schemas.Headers) bool {
+	return h.Origin == schemas.OriginPersonas || h.Origin == schemas.OriginReplay && h.Source == emit.Source
 }
 
 // parse reads the call of a record, and returns whose it is.
@@ -97,7 +103,7 @@ func (p *processor) tell(ctx context.Context, t *runner.Transaction, w *work, us
 	for i := range changes {
 		c := &changes[i]
 		of := emit.User{ID: user.ID, Anonymous: !user.Profile.Identified()}
-		for _, rec := range emit.Records(of, c, w.c.send[computation{c.Class, c.Key}]) {
+		for _, rec := range emit.Records(of, c, w.c.tell[computation{c.Class, c.Key}]) {
 			t.Write(ctx, w.from, rec)
 			results++
 		}

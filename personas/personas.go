@@ -34,7 +34,7 @@ func New(cfg Config, set Settings) (*Personas, error) {
 		return nil, err
 	}
 	p := newProcessor(cfg, set, s, newMetrics(set.Registerer, s))
-	c := newClock(set, p.owned)
+	c := newClock(set, p.ticking)
 	p.again = c.again
 	return &Personas{set: set, processor: p, clock: c, Runner: runner.New(p, runner.Settings{
 		Name: name,

@@ -64,3 +64,17 @@ func TestALateTick(t *testing.T) {
 		b.heard(t, 2)
 	})
 }
+
+// TestNothingTicks where nothing is defined.
+func TestNothingTicks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testkit.Virtual(t), engine.Definitions{})
+		r := b.stage(t, b.virtually)
+		start(t, r)
+		virtual.Sleep(10 * time.Second)
+		if nums := r.processor.ticking(); len(r.processor.owned()) == 0 || len(nums) > 0 {
+			t.Errorf("of %v tick %v", r.processor.owned(), nums)
+		}
+	})
+}

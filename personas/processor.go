@@ -181,6 +181,23 @@ func (p *processor) owned() []int32 {
 	return slices.Sorted(maps.Keys(p.parts))
 }
 
+// ticking are those of them whose clocks have to tick: where nothing is defined, and
+// nothing is left of what was, nothing happens as time passes.
+func (p *processor) ticking() []int32 {
+	d := p.set.Definitions()
+	nums := p.owned()
+	if len(d.Audiences)+len(d.Traits) > 0 {
+		return nums
+	}
+	none := printOf(d)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.DeleteFunc(nums, func(num int32) bool {
+		part := p.parts[num]
+		return part == nil || len(part.Fills) == 0 && part.Sweep == nil && (part.Catalogue == "" || part.Catalogue == none)
+	})
+}
+
 // Prepare implements [runner.Stage].
 func (p *processor) Prepare(context.Context, kgo.Fetches, time.Duration) (fanOut int, err error) {
 	if err = p.err; err != nil {

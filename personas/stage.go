@@ -2,7 +2,6 @@ package personas
 
 import (
 	"cmp"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -43,7 +42,7 @@ func Stage() *pipeline.Stage {
 		Config:       cfg,
 		New: func(p *pipeline.Process) (*pipeline.Made, error) {
 			own := *cfg
-			own.DataDir = cmp.Or(own.DataDir, p.DataDir, filepath.Join("anabranch-data", name))
+			own.DataDir = cmp.Or(own.DataDir, p.Files)
 			s, err := New(own, Settings{
 				Logger: p.Logger, Registerer: p.Registerer, Definitions: definitionsOf(p.Workspace),
 				Suppressed: func(user string) bool { return p.Register.Suppressed.Has([]byte(user)) },

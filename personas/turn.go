@@ -104,7 +104,7 @@ func (p *processor) fill(ctx context.Context, t *runner.Transaction, w *work) (m
 func (p *processor) refold(ctx context.Context, t *runner.Transaction, w *work, f *changelog.Fill, rec *kgo.Record) error {
 	p.metrics.now.filled++
 	h, err := kafka.HeadersOf(rec)
-	if err != nil || h.Origin == schemas.OriginPersonas || h.Origin == schemas.OriginDeletion {
+	if err != nil || ours(&h) || h.Origin == schemas.OriginDeletion {
 		return nil //nolint:nilerr // as when it came first
 	}
 	p.call.Offset = rec.Offset

@@ -1,6 +1,8 @@
 package router
 
 import (
+	"slices"
+
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/router/internal/integrations"
 	"github.com/anabranch/anabranch/schemas"
@@ -62,7 +64,7 @@ func (f *filter) decide(into []decision, h *schemas.Headers, s *workspace.Snapsh
 			// The map is one and the same for every destination: the record is dead
 			// once, not once per destination.
 			return append(into, decision{result: dead, reason: schemas.ReasonRecordInvalid, detail: err.Error()})
-		case !on:
+		case !on || !wanted(h, d.ID):
 			into = append(into, decision{destination: d.ID, result: filtered})
 		case t.missing(d.ID):
 			into = append(into, decision{destination: d.ID, result: dead, reason: schemas.ReasonTopicUnavailable, detail: t.unavailable[d.ID]})
@@ -71,4 +73,10 @@ func (f *filter) decide(into []decision, h *schemas.Headers, s *workspace.Snapsh
 		}
 	}
 	return into
+}
+
+// wanted reports whether a destination gets what is told of audiences and computed traits:
+// a definition may narrow that. A call of another source has nothing to say about it.
+func wanted(h *schemas.Headers, destination string) bool {
+	return h.Only == nil || h.Source != workspace.SourcePersonas || slices.Contains(h.Only, destination)
 }

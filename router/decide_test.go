@@ -2,9 +2,12 @@ package router
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -24,7 +27,7 @@ func snapshot() *workspace.Snapshot {
 			{ID: "app", Enabled: true, WriteKeyHash: workspace.HashWriteKey("a")},
 			{ID: "old", Enabled: false, WriteKeyHash: workspace.HashWriteKey("o")},
 		},
-		[]workspace.Destination{hooks("crm", true, "web", "old"), hooks("lake", true, "web"), hooks("off", false, "web", "app"), hooks("mail", true, "personas")},
+		[]workspace.Destination{hooks("crm", true, "web", "old"), hooks("lake", true, "web"), hooks("off", false, "web", "app"), hooks("mail", true, "personas"), hooks("push", true, "personas"), hooks("sms", true, "personas")},
 	)
 }
 
@@ -50,7 +53,23 @@ func TestDecide(t *testing.T) {
 		},
 		"what is told of audiences, to whom it is connected": {
 			headers: schemas.Headers{Source: "personas", Origin: schemas.OriginPersonas},
-			want:    []decision{{destination: "mail", result: routed}},
+			want:    []decision{{destination: "mail", result: routed}, {destination: "push", result: routed}, {destination: "sms", result: routed}},
+		},
+		"of one that says whom it is for, to those alone": {
+			headers: schemas.Headers{Source: "personas", Origin: schemas.OriginPersonas, Only: []string{"crm", "mail", "sms"}},
+			topics:  topics{unavailable: map[string]string{"sms": "gone", "push": "gone"}},
+			want: []decision{
+				{destination: "mail", result: routed}, {destination: "push", result: filtered},
+				{destination: "sms", result: dead, reason: schemas.ReasonTopicUnavailable, detail: "gone"},
+			},
+		},
+		"of one that was sent again": {
+			headers: schemas.Headers{Source: "personas", Origin: schemas.OriginReplay, Only: []string{"gone"}},
+			want:    []decision{{destination: "mail", result: filtered}, {destination: "push", result: filtered}, {destination: "sms", result: filtered}},
+		},
+		"a call of another source is for all, whatever it says": {
+			headers: schemas.Headers{Source: "web", Origin: schemas.OriginAPI, Only: []string{"crm"}},
+			want:    []decision{{destination: "crm", result: routed}, {destination: "lake", result: routed}},
 		},
 		"a source disabled since":    {headers: schemas.Headers{Source: "old"}, want: []decision{{result: unconnected}}},
 		"a source that is not there": {headers: schemas.Headers{Source: "gone"}, want: []decision{{result: dead, reason: schemas.ReasonSourceUnknown, detail: "source gone is not in the workspace"}}},
@@ -91,5 +110,24 @@ func BenchmarkDecide(b *testing.B) {
 	}
 	if len(into) != 2 || into[0].result != routed {
 		b.Fatalf("decide = %+v", into)
+	}
+}
+
+// TestWhomACallIsForTravelsNoFurther than the router, which has decided on it.
+func TestWhomACallIsForTravelsNoFurther(t *testing.T) {
+	t.Parallel()
+	taken := time.UnixMilli(1795223069775).UTC()
+	for _, h := range []schemas.Headers{
+		{Source: "personas", MessageID: "m", Only: []string{"mail"}},
+		{Source: "personas", MessageID: "m", Only: []string{"mail"}, Received: taken},
+		{Source: "personas", MessageID: "m"},
+	} {
+		rec := &kgo.Record{Timestamp: taken}
+		kafka.SetHeaders(rec, &h)
+		got, err := kafka.HeadersOf(&kgo.Record{Headers: onward(rec, &h)})
+		want := schemas.Headers{Source: "personas", MessageID: "m", Received: taken}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%v, (-want +got):\n%s", err, diff)
+		}
 	}
 }

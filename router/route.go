@@ -80,8 +80,19 @@ func (s *stage) bury(rec *kgo.Record, h *schemas.Headers, d *decision) {
 // count against that topic's retention, which is shorter than a long outage.
 //
 // Headers are added here instead of being set anew: the router understands all of
-// them, and the strings they hold need not be copied for each event.
+// them, and the strings they hold need not be copied for each event. Whom a call is
+// narrowed to is decided, and does not travel any further.
 func onward(rec *kgo.Record, h *schemas.Headers) []kgo.RecordHeader {
+	if h.Only != nil {
+		decided := *h
+		decided.Only = nil
+		if decided.Received.IsZero() {
+			decided.Received = takenAt(rec)
+		}
+		out := new(kgo.Record)
+		kafka.SetHeaders(out, &decided)
+		return out.Headers
+	}
 	if !h.Received.IsZero() {
 		return rec.Headers
 	}

@@ -13,6 +13,7 @@ const (
 	MaxIntegrationsBytes = MaxCallBytes    // Headers.Integrations: what one call could hold
 	MaxTopicBytes        = 249             // Position.Topic: Kafka's own limit
 	MaxEndpoints         = 5               // endpoints of a destination; rule: spec.md, Limits
+	MaxOnly              = 100             // Headers.Only: destinations that a definition narrows its calls to
 	MaxAttempts          = 1<<31 - 1       // Headers.Attempt: four hours never hold more
 	TraceParentBytes     = 55              // Headers.TraceParent: the W3C's version 00
 	maxReasonBytes       = 40              // Headers.Reason, of a later release as well
@@ -29,6 +30,7 @@ const (
 	keyMessageID     = "message-id"
 	keyIntegrations  = "integrations"
 	keyOrigin        = "origin"
+	keyOnly          = "only"
 	keyReceived      = "received"
 	keyTraceParent   = "traceparent"
 	keyDestination   = "destination"
@@ -46,7 +48,7 @@ const (
 	keyReference     = "reference"
 	keyFailedAt      = "failed-at"
 
-	headerCount = 22
+	headerCount = 23
 )
 
 // RecordVersion is the latest version of records that this release understands,
@@ -60,8 +62,8 @@ const RecordVersion = 1
 // field zero: which ones a topic requires is for its reader to say.
 //
 // On the wire the texts are as they are, times are decimal Unix milliseconds,
-// numbers decimal, endpoints 16 hexadecimal digits each, separated by commas:
-// any Kafka tool shows them legibly.
+// numbers decimal, endpoints 16 hexadecimal digits each; those and ids are separated
+// by commas: any Kafka tool shows them legibly.
 type Headers struct {
 	Version      int       // of the record; zero: the first. See RecordVersion
 	Source       string    // source id; see ValidID
@@ -69,6 +71,7 @@ type Headers struct {
 	MessageID    string    // at most MaxMessageIDChars
 	Integrations []byte    // stable JSON object of at most MaxIntegrationsBytes; nil when the call has none
 	Origin       Origin    // who made the event
+	Only         []string  // ids of the destinations that alone get a call of personas, of those connected to it; at most MaxOnly; nil for all; on raw-events
 	Received     time.Time // when ingest took the call; from deliver.* on
 	TraceParent  string    // W3C trace context of the span that wrote the record, when that is sampled; see ValidTraceParent
 	Destination  string    // destination id, on webhook-retry.* and dead-letters; see ValidID

@@ -1,12 +1,14 @@
 package schemas
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"iter"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -88,6 +90,8 @@ func (d *decoder) call(key string, value []byte) error {
 		return decodeIntegrations(&d.Integrations, value)
 	case keyOrigin:
 		return decodeWord(&d.Origin, value, origins())
+	case keyOnly:
+		return decodeIDs(&d.Only, value)
 	case keyReceived:
 		return decodeTime(&d.Received, value)
 	case keyTraceParent:
@@ -153,6 +157,25 @@ func decodeID(dst *string, value []byte) error {
 	}
 	*dst = string(value)
 	return nil
+}
+
+func decodeIDs(dst *[]string, value []byte) error {
+	const longest = MaxOnly * (MaxIDBytes + 1) // a huge value is not even split
+	if len(value) > longest || bytes.Count(value, []byte(",")) >= MaxOnly {
+		return expectedIDs()
+	}
+	ids := strings.Split(string(value), ",")
+	for _, id := range ids {
+		if !ValidID(id) {
+			return expectedIDs()
+		}
+	}
+	*dst = ids
+	return nil
+}
+
+func expectedIDs() error {
+	return expected("1 to %d ids of lower-case letters, digits and hyphens, separated by commas", MaxOnly)
 }
 
 func decodeWord[T ~string](dst *T, value []byte, set []T) error {

@@ -3,6 +3,7 @@ package schemas
 import (
 	"iter"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -38,6 +39,9 @@ func (h *Headers) encodedBytes() int {
 	n := len(h.Source) + len(h.Type) + len(h.MessageID) + len(h.Integrations) + len(h.Origin) + len(h.TraceParent)
 	if !h.Received.IsZero() {
 		n += timeDigits
+	}
+	for _, id := range h.Only {
+		n += len(id) + 1
 	}
 	if h.Destination != "" {
 		const numbers = 3*timeDigits + 2*10 + 10 + 19 + 2*4 // times, attempts, partition, offset, "true"
@@ -75,6 +79,7 @@ func (e *encoder) call(h *Headers) {
 		e.add(keyIntegrations, append(e.buf, h.Integrations...))
 	}
 	e.text(keyOrigin, string(h.Origin))
+	e.text(keyOnly, strings.Join(h.Only, ","))
 	e.instant(keyReceived, h.Received)
 	e.text(keyTraceParent, h.TraceParent)
 }

@@ -78,6 +78,11 @@ func randomHeaders(rng *rand.Rand) schemas.Headers {
 	for range rng.IntN(schemas.MaxEndpoints + 1) {
 		h.Endpoints = append(h.Endpoints, rng.Uint64())
 	}
+	for range rng.IntN(4) {
+		if id := text(idLetters, schemas.MaxIDBytes); id != "" {
+			h.Only = append(h.Only, id)
+		}
+	}
 	if topic := text(idLetters+"._", schemas.MaxTopicBytes); topic != "" {
 		h.From = schemas.Position{Topic: topic, Partition: rng.Int32(), Offset: rng.Int64()}
 	}

@@ -30,6 +30,7 @@ func ingested() schemas.Headers {
 // buried is a dead letter: it has every header.
 func buried() schemas.Headers {
 	h := ingested()
+	h.Only = []string{"crm", "lake-2"}
 	h.Received = time.UnixMilli(1795223069700).UTC()
 	h.TraceParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	h.Destination = "crm"
@@ -73,6 +74,7 @@ func TestHeadersWire(t *testing.T) {
 		"message-id":     "ajs-next-1795223069775-32c94278-bae2-4580-8ccc-4edf95b3be26",
 		"integrations":   `{"All":false,"Webhooks":true}`,
 		"origin":         "api",
+		"only":           "crm,lake-2",
 		"received":       "1795223069700",
 		"traceparent":    "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
 		"destination":    "crm",
@@ -135,6 +137,7 @@ func TestParseHeadersBounds(t *testing.T) {
 		"origin":         {good: []string{"api", "personas", "deletion", "replay"}, bad: []string{"", "API", "apis"}, expected: "expected one of [api personas deletion replay]"},
 		"reason":         {good: []string{"tls", "status_5xx", "of_a_later_release2", repeat("r", 40)}, bad: []string{"", "TLS", "a-b", repeat("r", 41)}, expected: "expected 1 to 40 lower-case letters, digits and underscores"},
 		"version":        {good: []string{"1", "01"}, bad: []string{"", "0", "-1", "1000", "one"}, expected: "expected a decimal number from 1 to 999"},
+		"only":           {good: []string{"crm", repeat(repeat("z", 64)+",", 99) + "a"}, bad: []string{"", ",", "crm,", ",crm", "crm,,lake", "crm, lake", "CRM", repeat("z", 65), repeat("a,", 100) + "a", repeat("z", 1<<20)}, expected: "expected 1 to 100 ids of lower-case letters, digits and hyphens, separated by commas"},
 		"received":       {good: []string{"0", "253402300799999"}, bad: []string{"", "-1", "253402300800000", "now"}, expected: times},
 		"message-id":     {good: []string{"m", repeat("🛶", 100), "\xff"}, bad: []string{"", repeat("m", 101), repeat("é", 101), repeat("m", 1<<20)}, expected: "expected 1 to 100 characters"},
 		"integrations":   {good: []string{"{}", `{"` + repeat("x", 32768-6) + `":1}`}, bad: []string{"", "{", "}", "[]", "null", `"{}"`, ` {}`, `{"` + repeat("x", 32768-5) + `":1}`}, expected: "expected a JSON object of at most 32768 bytes"},

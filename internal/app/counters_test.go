@@ -122,7 +122,7 @@ func TestCountersAddUp(t *testing.T) {
 	var s series
 	testkit.Until(t, func() bool {
 		s = r.series(t)
-		return s.ended() == 3*20+4 && s.inHand() == 0
+		return s.ended() == 3*20+4 && s.inHand() == 0 && s.sum("anabranch_router_events_total", `result="duplicate"`) == copies
 	}, "everything to be at rest")
 
 	routed := s.sum("anabranch_router_events_total", `result="routed"`)

@@ -17,7 +17,8 @@ import (
 )
 
 // TestTheFirstMinute is what a person does first: start it, paste the call that
-// it prints, see the delivery.
+// it prints, see the delivery, and then what the example's audience and computed trait
+// make of it.
 func TestTheFirstMinute(t *testing.T) {
 	t.Parallel()
 	r := start(t, environment(t))
@@ -34,14 +35,17 @@ func TestTheFirstMinute(t *testing.T) {
 	if !strings.Contains(printed(), "signature ok") {
 		t.Errorf("the receiver printed:\n%s", printed())
 	}
+	for _, told := range []string{`"new_pros":true`, `"sign_ups":1`} {
+		testkit.Until(t, func() bool { return strings.Contains(strings.ReplaceAll(printed(), `": `, `":`), told) }, "the receiver to print "+told)
+	}
 	if status := r.get(t, "/readyz"); status != "ready\n" {
 		t.Errorf("/readyz says %q", status)
 	}
 	metrics := r.get(t, "/metrics")
 	for _, line := range []string{
 		`anabranch_ingest_events_total{result="accepted"} 1`,
-		`anabranch_router_events_total{destination="example",result="routed"} 1`,
-		`anabranch_webhook_sink_deliveries_total{destination="example",result="delivered"} 1`,
+		`anabranch_router_events_total{destination="example",result="routed"} 3`,
+		`anabranch_webhook_sink_deliveries_total{destination="example",result="delivered"} 3`,
 	} {
 		testkit.Until(t, func() bool {
 			metrics = r.get(t, "/metrics")

@@ -55,6 +55,7 @@ func (p *plumbing) process(s *pipeline.Stage) *pipeline.Process {
 		Kafka:        p.options,
 		Topics:       p.topics,
 		Register:     p.register,
+		Files:        filepath.Join(p.cfg.DataDir, s.Name),
 		Instance:     p.instance.transactional,
 		Member:       p.instance.member(s.Name),
 		Returns:      p.instance.returns,

@@ -78,7 +78,7 @@ func (a *Applier) preview(ctx context.Context, file string, next *workspace.Snap
 	state, err := wstopic.Read(ctx, a.Kafka)
 	var changes []workspace.Change
 	if err == nil {
-		if wrong := next.Succeeds(state.Snapshot); wrong != nil {
+		if wrong := next.Succeeds(state.Snapshot, state.Applied); wrong != nil {
 			return fmt.Errorf("apply %s: %w", file, wrong)
 		}
 		changes, _, err = state.Changes(next, a.Keys, a.Clear)

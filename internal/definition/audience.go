@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/anabranch/anabranch/internal/document"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 const (
@@ -145,7 +146,7 @@ func commonMembers[T any](common func(*T) *Common) []member[T] {
 		{"anonymous", boolNotation(), "false", "whether users without a user id count too", func(p place, to *T) { common(to).Anonymous = p.boolean() }},
 		{"history", historyNotation(), "full", "how far back it looks when it is created: all of the log, none of it, or so long", func(p place, to *T) { common(to).History = p.history() }},
 		{"send", wordNotation(SendIdentify, SendTrack, SendBoth), string(SendIdentify), "the calls by which a change is told", func(p place, to *T) { common(to).Send = oneOf(p, []Send{SendIdentify, SendTrack, SendBoth}) }},
-		{"destinations", idsNotation("destinations"), "all", "the only ones that are told, of those whose sources include personas", func(p place, to *T) { common(to).Destinations = p.ids("destinations") }},
+		{"destinations", idsNotation("destinations", schemas.MaxOnly), "all", "the only ones that are told, of those whose sources include personas", func(p place, to *T) { common(to).Destinations = p.ids("destinations", schemas.MaxOnly) }},
 	}
 }
 

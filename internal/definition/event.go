@@ -102,8 +102,8 @@ func eventMembers[T any](event func(*T) *Event) []member[T] {
 		{"between", betweenNotation(), "(all time)", "only events at most the first and at least the second ago", window(Between, func(p place, w *Window) { w.Far, w.Near = p.between() })},
 		{"since", timeNotation(), "(all time)", "only events from then on", window(Since, func(p place, w *Window) { w.Since = p.time() })},
 		{"until", timeNotation(), "(no end)", "with since: only events before then", func(p place, to *T) { event(to).Window.Until = p.time() }},
-		{"sources", idsNotation("sources"), "all", "only events of these", func(p place, to *T) { event(to).Sources = p.ids("sources") }},
-		{"except_sources", idsNotation("sources"), "none", "not the events of these", func(p place, to *T) { event(to).ExceptSources = p.ids("sources") }},
+		{"sources", idsNotation("sources", 0), "all", "only events of these", func(p place, to *T) { event(to).Sources = p.ids("sources", 0) }},
+		{"except_sources", idsNotation("sources", 0), "none", "not the events of these", func(p place, to *T) { event(to).ExceptSources = p.ids("sources", 0) }},
 	}
 }
 

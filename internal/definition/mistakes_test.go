@@ -3,6 +3,7 @@ package definition
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -355,6 +356,28 @@ func TestLimits(t *testing.T) {
 	} {
 		if got := condition(t, text).lines(); len(got) != 1 || got[0] != want {
 			t.Errorf("%v, want %s", got, want)
+		}
+	}
+}
+
+// TestMostDestinations are as many as the header of what is told has room for.
+func TestMostDestinations(t *testing.T) {
+	t.Parallel()
+	ids := func(n int) string {
+		var list []string
+		for i := range n {
+			list = append(list, "d"+strconv.Itoa(i))
+		}
+		return strings.Join(list, ", ")
+	}
+	for n, want := range map[int]string{100: "", 101: "traits[0].destinations: 101 ids: expected at most 100"} {
+		var root yaml.Node
+		if err := yaml.Unmarshal([]byte("{id: a, take: count, did: E, sources: ["+ids(n)+"], destinations: ["+ids(n)+"]}"), &root); err != nil {
+			t.Fatal(err)
+		}
+		_, found := ReadTrait(root.Content[0], "traits[0]")
+		if got := strings.Join(file{found: found}.lines(), "\n"); got != want {
+			t.Errorf("%d destinations: %q, want %q", n, got, want)
 		}
 	}
 }

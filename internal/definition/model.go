@@ -19,8 +19,8 @@ type Common struct {
 	Anonymous bool    // whether users without a user id count too
 	History   History // how far back it looks when it is created
 	Send      Send
-	// Destinations are the only ones that are told; empty: all that are connected to
-	// the source `personas`.
+	// Destinations are the only ones that are told, at most 100 (schemas.MaxOnly);
+	// empty: all that are connected to the source `personas`.
 	Destinations []string
 	// AtMostEvery is the least time between two changes that are told of one user: an
 	// audience's `stay`, a trait's `every`.

@@ -49,8 +49,12 @@ func wholeNotation(most int) notation {
 	return notation{wantWhole(most), "number", object{"type": "integer", "minimum": 1, "maximum": most}}
 }
 
-func idsNotation(of string) notation {
-	return notation{"a list of ids of " + of, "list of text", object{"type": "array", "items": object{"type": "string"}, "minItems": 1, "uniqueItems": true}}
+func idsNotation(of string, most int) notation {
+	schema := object{"type": "array", "items": object{"type": "string"}, "minItems": 1, "uniqueItems": true}
+	if most > 0 {
+		schema["maxItems"] = most
+	}
+	return notation{"a list of ids of " + of, "list of text", schema}
 }
 
 // refNotation is one of the parts that the grammar gives a name, which may contain itself.

@@ -119,8 +119,8 @@ func (p place) items(want string) []place {
 	return items
 }
 
-// ids returns a list of ids, ascending.
-func (p place) ids(of string) []string {
+// ids returns a list of ids, ascending, of at most so many; 0: of any number.
+func (p place) ids(of string, most int) []string {
 	var ids []string
 	seen := make(map[string]bool)
 	for _, item := range p.items("ids of " + of) {
@@ -133,6 +133,9 @@ func (p place) ids(of string) []string {
 			seen[id] = true
 			ids = append(ids, id)
 		}
+	}
+	if most > 0 && len(ids) > most {
+		p.report(fmt.Sprintf("%d ids", len(ids)), fmt.Sprintf("at most %d", most))
 	}
 	slices.Sort(ids)
 	return ids

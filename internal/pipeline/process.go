@@ -38,6 +38,10 @@ type Process struct {
 	// there is none.
 	DataDir string
 
+	// Files is a directory for files of the stage that have to be somewhere, below
+	// DATA_DIR. Nothing has made it yet.
+	Files string
+
 	// Instance tells this process from the others of the stage, and is the same again
 	// when it comes back: for transactional ids. On a broker that dies together with
 	// the process it is new at each start.

@@ -20,10 +20,14 @@ destinations:
   - id: example
     type: webhooks
     name: Example
-    sources: [website]
+    sources: [website, personas]
     sharedSecret: example-secret
     endpoints:
       - url: http://127.0.0.1:8082/
+audiences:
+  - {name: New pros, when: {did: Signed Up, where: {plan: pro}, within: 1h}}
+traits:
+  - {name: Sign-ups, take: count, did: Signed Up}
 `), wsfile.Lookup{})
 	if err != nil {
 		t.Fatal(err)

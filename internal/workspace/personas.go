@@ -232,11 +232,12 @@ var ErrLeftOut = errors.New("a section is left out")
 // Succeeds returns why a workspace may not follow the one before: an error that wraps
 // [ErrUsedID] and names each audience and trait whose id one had there that was deleted,
 // or is of the other kind, and [ErrLeftOut] where a section with entries there is absent,
-// as in a file that was cut short.
-func (s *Snapshot) Succeeds(before *Snapshot) error {
+// as in a file that was cut short. If the one before was applied by nobody it is the
+// example, of which everything may be left out.
+func (s *Snapshot) Succeeds(before *Snapshot, applied bool) error {
 	var errs []error
 	left := func(key string, present bool, n int) {
-		if !present && n > 0 {
+		if applied && !present && n > 0 {
 			errs = append(errs, fmt.Errorf("%w: %s, of which the workspace in force has %d; `%s: []` deletes them for good", ErrLeftOut, key, n, key))
 		}
 	}

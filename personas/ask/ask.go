@@ -222,3 +222,27 @@ func (l *Log) unknownUser(ctx context.Context, id string) error {
 	})
 	return cmp.Or[error](err, &Unknown{"user", id, near.near})
 }
+
+// begins is when the first call was taken in that raw-events still has; zero: retention
+// has deleted none.
+func (l *Log) begins(ctx context.Context) (latest time.Time, err error) {
+	of, err := l.ranges(ctx, schemas.TopicRawEvents, nil)
+	if err != nil {
+		return latest, err
+	}
+	for num, r := range of {
+		if r.Start == 0 {
+			continue
+		}
+		first, err := ranges.Fetch(ctx, l.Topics.Client, schemas.TopicRawEvents, num, r.Start, 1)
+		switch {
+		case err != nil:
+			return latest, err
+		case len(first.Records) == 0:
+			latest = time.Now()
+		case first.Records[0].Timestamp.After(latest):
+			latest = first.Records[0].Timestamp
+		}
+	}
+	return latest, nil
+}

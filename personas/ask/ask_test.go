@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/anabranch/anabranch/personas/internal/changelog"
 	"github.com/anabranch/anabranch/personas/internal/engine"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
@@ -36,7 +37,7 @@ func open(t *testing.T) *bench {
 		default:
 			b.send(t, b.track(user, "Order Completed", fmt.Sprintf(`{"total":%d,"category":%q}`, r.IntN(60), []string{"shoes", "hats"}[r.IntN(2)])))
 		}
-		virtual.Sleep(time.Duration(r.IntN(90)) * time.Second)
+		virtual.Sleep(time.Duration(r.IntN(15)) * time.Second)
 	}
 	settle()
 	return b
@@ -246,8 +247,8 @@ func (b *bench) counted(user, node string, now time.Time) (ids []string) {
 		id := fmt.Sprintf("m-%d", i)
 		switch {
 		case string(rec.Key) != user:
-		case node == "did: Order Completed within: 1h":
-			if is("Order Completed") && rec.Timestamp.After(now.Add(-time.Hour)) {
+		case node == "did: Order Completed within: 5m":
+			if is("Order Completed") && rec.Timestamp.After(now.Add(-5*time.Minute)) {
 				ids = append(ids, id)
 			}
 		case node == "trait: plan":
@@ -285,8 +286,14 @@ func TestWhatFails(t *testing.T) {
 		t.Errorf("of a member there is %+v", got)
 	}
 	for _, c := range []struct{ value, threshold, want string }{
-		{"2", "gte 5", "3 too few"}, {"2", "gt 5", "more than 3 too few"}, {"7", "lt 5", "2 too many, or more"},
-		{"7", "lte 5", "2 too many"}, {"1", "eq 5", "4 too few"}, {`"x"`, "eq 5", ""}, {"7", `eq "pro"`, ""}, {"1", "gte 5, lt 9", ""},
+		{"2", "gte 5", "short by 3"},
+		{"2", "gt 5", "short by more than 3"},
+		{"7", "lt 5", "over by 2"},
+		{"7", "lte 5", "over by 2"},
+		{"1", "eq 5", "short by 4"},
+		{`"x"`, "eq 5", ""},
+		{"7", `eq "pro"`, ""},
+		{"1", "gte 5, lt 9", ""},
 	} {
 		n := &Node{Value: []byte(c.value), Threshold: c.threshold}
 		if got := n.lacks(); got != c.want {
@@ -303,8 +310,9 @@ func TestHistory(t *testing.T) {
 		b := newBench(t, testkit.Virtual(t), d)
 		b.start(t)
 		virtual.Sleep(3 * time.Second)
-		b.send(t, b.track("ann", "Order Completed", `{}`))
-		entered := time.Now().UTC()
+		bought := b.track("ann", "Order Completed", `{}`)
+		b.send(t, bought)
+		entered := bought.Timestamp
 		settle()
 		virtual.Sleep(20 * time.Minute)
 		edited := audience(t, `{"id":"buyers","send":"both","when":{"did":"Order Completed","within":"1d"}}`)
@@ -368,6 +376,32 @@ func TestNamesThatThereAreNot(t *testing.T) {
 		near("profile", err, Unknown{"user", "somebody else", ""})
 		if _, _, err := Members(t.Context(), &b.Log, "orders", Page{}); err == nil {
 			t.Error("a computed trait has members")
+		}
+	})
+}
+
+// TestAUserWhoIsGone: it is said of a user who was merged or deleted.
+func TestAUserWhoIsGone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testkit.Virtual(t), shop(t))
+		for _, p := range []struct {
+			user    string
+			profile engine.Profile
+		}{
+			{"anon", engine.Profile{Redirect: "ann"}},
+			{"bob", engine.Profile{Deletion: engine.Deletion{Offset: 7, Request: "reg_1"}}},
+		} {
+			b.write(t, changelog.User(home(p.user, partitions), p.user, p.profile.Append(nil)))
+		}
+		if p, err := Look(t.Context(), &b.Log, "anon"); err != nil || p.MergedInto != "ann" {
+			t.Errorf("merged: %+v, %v", p, err)
+		}
+		if p, err := Look(t.Context(), &b.Log, "bob"); err != nil || p.Deleted != "reg_1" {
+			t.Errorf("deleted: %+v, %v", p, err)
+		}
+		if _, err := Explain(t.Context(), &b.Log, "winback", "anon", false); err == nil || !strings.Contains(err.Error(), "ask for ann") {
+			t.Errorf("explain of one who was merged: %v", err)
 		}
 	})
 }

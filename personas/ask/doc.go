@@ -11,9 +11,20 @@
 //	list, members     definitions, and the users in them
 //	profile, explain  one user
 //	history           what was told
+//	preview, check    users computed again (replay): what an edit would tell, what is wrong
+//	print             for people
 //
 // # Non-obvious
 //
 // Brokers compact the changelog when they get to it, so a user may have many records, of
 // which the last counts (TestMembers).
+//
+// A preview goes on from the state that the stage has, and reads of raw-events only what
+// the leaves lack that are new. So it says what would be told, also where raw-events no
+// longer has all that the state was made of (TestPreview). Who refers to a definition that
+// changes, changes with it.
+//
+// What was told is committed together with the state that it follows from. So what stood
+// on raw-events before the state was read is in it, and a later call is not held against
+// it (TestCheck).
 package ask

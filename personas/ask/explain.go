@@ -146,8 +146,8 @@ func (l *Log) count(ctx context.Context, u *one, tree *Node) (deleted int64, err
 		if !slices.Contains(ids, string(rec.Key)) {
 			return nil
 		}
-		h, err := kafka.HeadersOf(rec)
-		if err != nil {
+		h, broken := kafka.HeadersOf(rec)
+		if broken != nil {
 			return nil //nolint:nilerr // as for the stage, it is no call
 		}
 		call.Offset = rec.Offset

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -62,9 +63,8 @@ func History(ctx context.Context, log *Log, name string, since time.Time) ([]Tol
 }
 
 func bothUnknown(name string, key, user error) error {
-	k, isKey := key.(*Unknown)
-	u, isUser := user.(*Unknown)
-	if !isKey || !isUser {
+	var k, u *Unknown
+	if !errors.As(key, &k) || !errors.As(user, &u) {
 		return user
 	}
 	return &Unknown{"audience, computed trait or user", name, cmp.Or(k.Near, u.Near)}
@@ -78,9 +78,9 @@ func (l *Log) told(ctx context.Context, nums []int32, since time.Time, wanted fu
 	all := []Told{}
 	last := make(map[int32]Told) // by partition
 	err = l.read(ctx, schemas.TopicRawEvents, of, func(rec *kgo.Record) error {
-		t, ok, err := toldBy(rec)
-		if err != nil || !ok {
-			return err
+		t, ok, broken := toldBy(rec)
+		if broken != nil || !ok {
+			return broken
 		}
 		before := last[rec.Partition]
 		last[rec.Partition] = t
@@ -108,9 +108,10 @@ func toldBy(rec *kgo.Record) (t Told, ok bool, err error) {
 		return t, false, nil //nolint:nilerr // it is none of the stage's
 	}
 	var call struct {
-		Traits, Properties map[string]json.RawMessage
-		Timestamp          time.Time
-		Context            struct {
+		Traits     map[string]json.RawMessage `json:"traits"`
+		Properties map[string]json.RawMessage `json:"properties"`
+		Timestamp  time.Time                  `json:"timestamp"`
+		Context    struct {
 			Personas struct {
 				Class   Kind   `json:"computation_class"`
 				Key     string `json:"computation_key"`

@@ -93,16 +93,16 @@ func details(ctx context.Context, log *Log, of []Definition) ([]Details, error) 
 	}
 	t := newTally(of, time.Now().Add(-day))
 	places, err := log.state(ctx, nil, func(_ int32, user, record []byte) error {
-		p, err := c.Decode(record)
-		if err == nil {
+		p, broken := c.Decode(record)
+		if broken == nil {
 			t.take(user, p)
 		}
-		return err
+		return broken
 	})
 	if err != nil {
 		return nil, err
 	}
-	print, err := personas.Print(&log.Workspace.defined)
+	inForce, err := personas.Print(&log.Workspace.defined)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func details(ctx context.Context, log *Log, of []Definition) ([]Details, error) 
 		d := &of[i]
 		all[i] = Details{Definition: d.json, Summary: Summary{Key: d.ID, Kind: d.Kind, Name: d.Name, Version: d.Version}}
 		t.count(i, &all[i].Summary)
-		all[i].follow(d, c.Needs(d.ID), places, print)
+		all[i].follow(d, c.Needs(d.ID), places, inForce)
 	}
 	return all, nil
 }
@@ -119,14 +119,14 @@ func details(ctx context.Context, log *Log, of []Definition) ([]Details, error) 
 const day = 24 * time.Hour
 
 // follow says how far the stage is with a definition that needs some leaves.
-func (d *Details) follow(of *Definition, needs []engine.LeafID, places map[int32]*place, print string) {
+func (d *Details) follow(of *Definition, needs []engine.LeafID, places map[int32]*place, inForce string) {
 	order := []Phase{Ready, Sweeping, Filling, Waiting, Disabled}
 	d.Phase, d.Partitions = Ready, []Progress{}
 	if len(places) == 0 {
 		d.Phase = Waiting
 	}
 	for _, num := range slices.Sorted(maps.Keys(places)) {
-		p := places[num].progress(needs, print)
+		p := places[num].progress(needs, inForce)
 		p.Partition = num
 		d.Partitions = append(d.Partitions, p)
 		d.Done, d.Total = d.Done+p.Done, d.Total+p.Total
@@ -143,9 +143,9 @@ func (d *Details) follow(of *Definition, needs []engine.LeafID, places map[int32
 }
 
 // progress is how far a partition is with what needs some leaves.
-func (p *place) progress(needs []engine.LeafID, print string) Progress {
+func (p *place) progress(needs []engine.LeafID, inForce string) Progress {
 	switch {
-	case p.Catalogue != print:
+	case p.Catalogue != inForce:
 		return Progress{Phase: Waiting}
 	case p.Sweep != nil && !slices.ContainsFunc(needs, func(id engine.LeafID) bool { return !p.Ready(id) }):
 		return Progress{Phase: Sweeping}

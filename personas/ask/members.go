@@ -43,9 +43,9 @@ func Members(ctx context.Context, log *Log, key string, page Page) (members []Me
 		if string(user) <= page.After {
 			return nil
 		}
-		p, err := c.Decode(record)
-		if err != nil {
-			return fmt.Errorf("user %q: %w", user, err)
+		p, broken := c.Decode(record)
+		if broken != nil {
+			return fmt.Errorf("user %q: %w", user, broken)
 		}
 		if told, _ := p.ToldOf(id); told.Member {
 			since[string(user)] = told.At

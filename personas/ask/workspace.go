@@ -2,10 +2,12 @@ package ask
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/anabranch/anabranch/internal/definition"
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/personas"
 	"github.com/anabranch/anabranch/personas/internal/engine"
 )
 
@@ -13,19 +15,7 @@ import (
 type Workspace struct{ defined engine.Definitions }
 
 // Of returns the definitions of a snapshot.
-func Of(s *workspace.Snapshot) Workspace {
-	var d engine.Definitions
-	for _, a := range s.Audiences() {
-		d.Audiences = append(d.Audiences, engine.Audience{Audience: a.Audience, Version: a.Version, Deleted: a.Deleted})
-	}
-	for _, a := range s.Leaving() {
-		d.Audiences = append(d.Audiences, engine.Audience{Audience: a.Audience, Version: a.Version, Deleted: true})
-	}
-	for _, t := range s.Traits() {
-		d.Traits = append(d.Traits, engine.Trait{Trait: t.Trait, Version: t.Version, Deleted: t.Deleted})
-	}
-	return Workspace{d}
-}
+func Of(s *workspace.Snapshot) Workspace { return Workspace{*personas.DefinitionsIn(s)} }
 
 // Kind is a kind of definition, as `context.personas.computation_class` has it.
 type Kind = engine.Class
@@ -68,6 +58,27 @@ func (w *Workspace) find(key string) (*Definition, error) {
 }
 
 func (w *Workspace) compile() (*engine.Catalogue, error) { return engine.Compile(w.defined) }
+
+// follow returns the ids of the definitions that differ, and of those that refer to one of
+// them.
+func (w *Workspace) follow(differs func(*Definition) bool) map[string]bool {
+	found := make(map[string]bool)
+	for _, d := range w.definitions() {
+		if differs(&d) {
+			found[d.ID] = true
+		}
+	}
+	for range w.defined.Audiences { // one refers to another, and so on
+		for i := range w.defined.Audiences {
+			a := &w.defined.Audiences[i]
+			a.When.Leaves(func(_ string, l *definition.Leaf) {
+				found[a.ID] = found[a.ID] || found[l.Audience] || found[l.Computed]
+			})
+		}
+	}
+	maps.DeleteFunc(found, func(_ string, differs bool) bool { return !differs })
+	return found
+}
 
 // alone returns definitions of which only some are enabled; the others may be referred to.
 func (w *Workspace) alone(wanted func(key string) bool) engine.Definitions {

@@ -3,6 +3,7 @@ package docstest
 import (
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +35,9 @@ func commands(t *testing.T, help string) []string {
 	var all []string
 	for _, m := range synopsis.FindAllStringSubmatch(help, -1) {
 		for name := range strings.SplitSeq(m[1], "|") {
-			all = append(all, name)
+			if !slices.Contains(all, name) { // that of a stage may have others below it
+				all = append(all, name)
+			}
 			if m[2] == "" {
 				continue
 			}

@@ -68,7 +68,7 @@ func parses(t *testing.T, name, rest string) string {
 	}
 	args := []string{name}
 	words := strings.Fields(rest)
-	if name == "dead-letters" && len(words) > 0 && !strings.HasPrefix(words[0], "-") {
+	if (name == "dead-letters" || name == "personas") && len(words) > 0 && !strings.HasPrefix(words[0], "-") {
 		args, words = append(args, words[0]), words[1:]
 	}
 	if !placeholder.MatchString(rest) {
@@ -115,7 +115,7 @@ var notSettings = map[string]string{
 	"DELETE_ONLY": "a type of request", "SUPPRESS_ONLY": "a type of request", "SUPPRESS_WITH_DELETE": "a type of request", "USER_ID": "a type of subject",
 	"NOT_COORDINATOR": "an error of Kafka", "UNKNOWN_SERVER_ERROR": "an error of Kafka",
 	"SASL_PLAINTEXT": "a setting of Kafka clients", "RECORD_LIST_TOO_LARGE": "an error of Kafka",
-	"PATH_OR_URL_OF_THE_SCHEMA": "a placeholder", "WRITE_KEY": "a placeholder", "YOUR_WRITE_KEY": "a placeholder",
+	"PATH_OR_URL_OF_THE_SCHEMA": "a placeholder", "WRITE_KEY": "a placeholder",
 }
 
 var capitals = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]*)+`)

@@ -82,6 +82,7 @@ func (y *yard) lacking(t *testing.T, role string) string {
 		"apply":                {"-f", y.changedFile(t)},
 		"dead-letters list":    nil,
 		"dead-letters redrive": {"--all"},
+		"personas list":        nil,
 	}
 	flags, command := args[role]
 	if !command {

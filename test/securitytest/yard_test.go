@@ -67,10 +67,12 @@ func (n *node) principals(t *testing.T) map[string]identity {
 	return map[string]identity{
 		"ingest":               n.certified(t, "ingest"),
 		"router":               n.scram(t, kadm.ScramSha512, "router"),
+		"personas":             n.scram(t, kadm.ScramSha512, "personas"),
 		"webhook-sink":         n.scram(t, kadm.ScramSha256, "sink"),
 		"apply":                n.plain(),
 		"dead-letters list":    n.certified(t, "list"),
 		"dead-letters redrive": n.scram(t, kadm.ScramSha512, "redrive"),
+		"personas list":        n.certified(t, "asks"),
 		"status":               n.certified(t, "status"),
 	}
 }

@@ -56,14 +56,22 @@ func Roles(all []Command) (roles []acl.Role) {
 
 // Find returns the command that a line names, by its full name, and the rest of the
 // line. Of commands that have others below them it is one of those, unless the line
-// asks for help.
+// asks for help. A stage and such commands may share a name: a line with no word behind
+// it is the stage's, whose help then has them too.
 func Find(all []Command, line []string) (*Command, []string, error) {
-	for i := range all {
-		if c := all[i]; c.Name == line[0] {
-			return c.find(line[1:])
-		}
+	named := slices.DeleteFunc(slices.Clone(all), func(c Command) bool { return c.Name != line[0] })
+	rest := line[1:]
+	switch {
+	case len(named) == 0:
+		return nil, nil, fmt.Errorf("unknown command %q: `anabranch help` lists all commands", line[0])
+	case len(named) == 1:
+		return named[0].find(rest)
+	case len(rest) > 0 && !strings.HasPrefix(rest[0], "-"):
+		return named[1].find(rest)
 	}
-	return nil, nil, fmt.Errorf("unknown command %q: `anabranch help` lists all commands", line[0])
+	stage := named[0]
+	stage.Settings += "\n\n" + strings.TrimSuffix(named[1].Usage(), "\n")
+	return &stage, rest, nil
 }
 
 func (c *Command) find(rest []string) (*Command, []string, error) {

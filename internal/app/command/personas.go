@@ -10,6 +10,7 @@ import (
 	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/terminal"
+	"github.com/anabranch/anabranch/internal/workspace/wsfile"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 	"github.com/anabranch/anabranch/personas/ask"
 )
@@ -50,6 +51,16 @@ func personasCommand() Command {
 				Name: "history", Args: "[--json] [--since T] KEY|USER", Operands: true,
 				Help:  "Shows every change that was told of a definition or of a user, and why, as far as\nraw-events goes back. T is a duration back (24h), a time (2026-11-21T08:30:00Z) or a date.",
 				Flags: showHistory,
+			},
+			{
+				Name: "preview", Args: "[--json] [--key KEY] -f FILE",
+				Help:  "Shows what a workspace file would change, without applying it: how many users each\naudience and computed trait that differs has before and after, who would enter and\nleave, a sample with reasons, and the offsets as of which that is so. What is new is\ncomputed from raw-events.",
+				Flags: previewPersonas,
+			},
+			{
+				Name: "check", Args: "[--json]",
+				Help:  "Computes every user again from raw-events and compares what follows with what was told.\nIt changes nothing. The exit code is 1 when there is a difference.",
+				Flags: checkPersonas,
 			},
 		},
 	}
@@ -140,7 +151,7 @@ func showMembers(set *flag.FlagSet) Run {
 			if err != nil {
 				return err
 			}
-			if err := each(a, program.Out, members, ask.PrintMembers); err != nil || !more {
+			if err = each(a, program.Out, members, ask.PrintMembers); err != nil || !more {
 				return err
 			}
 			_, err = fmt.Fprintf(program.Err, "there are more: go on with --after %s\n", terminal.Safe(members[len(members)-1].UserID))
@@ -199,6 +210,47 @@ func showHistory(set *flag.FlagSet) Run {
 				return err
 			}
 			return each(a, program.Out, all, ask.PrintHistory)
+		})
+	}
+}
+
+func previewPersonas(set *flag.FlagSet) Run {
+	a := answering(set, jsonObject)
+	file := set.String("f", "", "the workspace file")
+	key := set.String("key", "", "only this audience or computed trait, also where it does not differ")
+	return func(ctx context.Context, program settings.Program, _ []string) error {
+		if *file == "" {
+			return fmt.Errorf("%s: expected -f FILE, a workspace file", a.name)
+		}
+		next, err := wsfile.Load(*file, wsfile.SystemLookup())
+		if err != nil {
+			return err
+		}
+		return withPersonas(ctx, program, func(log *ask.Log) error {
+			p, err := ask.Changes(ctx, log, ask.Of(next), *key)
+			if err != nil {
+				return err
+			}
+			return one(a, program.Out, p, ask.PrintPreview)
+		})
+	}
+}
+
+func checkPersonas(set *flag.FlagSet) Run {
+	a := answering(set, jsonObject)
+	return func(ctx context.Context, program settings.Program, _ []string) error {
+		return withPersonas(ctx, program, func(log *ask.Log) error {
+			v, err := ask.Check(ctx, log)
+			if err != nil {
+				return err
+			}
+			if err := one(a, program.Out, v, ask.PrintVerdict); err != nil {
+				return err
+			}
+			if v.Differences > 0 {
+				return fmt.Errorf("%s: %d differences", a.name, v.Differences)
+			}
+			return nil
 		})
 	}
 }

@@ -18,7 +18,7 @@ func TestBlockedCallsBeginAnew(t *testing.T) {
 	t.Parallel()
 	p := newPlant(t, testkit.Brokers(t), 1)
 	h := schemas.Headers{
-		Source: "website", Type: schemas.TypeTrack, MessageID: "m1", Integrations: []byte(`{"All":false}`), Origin: schemas.OriginAPI,
+		Source: "website", Type: schemas.TypeTrack, MessageID: "m1", Integrations: []byte(`{"All":false}`), Origin: schemas.OriginAPI, Only: []string{"crm"},
 		Reason: schemas.ReasonPlanViolation, Detail: "event: not in the tracking plan",
 	}
 	p.Die(t, h)
@@ -35,7 +35,7 @@ func TestBlockedCallsBeginAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := schemas.Headers{Source: h.Source, Type: h.Type, MessageID: h.MessageID, Integrations: h.Integrations, Origin: schemas.OriginReplay}
+	want := schemas.Headers{Source: h.Source, Type: h.Type, MessageID: h.MessageID, Integrations: h.Integrations, Only: h.Only, Origin: schemas.OriginReplay}
 	if diff := cmp.Diff(want, headers); diff != "" {
 		t.Errorf("headers (-want +got):\n%s", diff)
 	}

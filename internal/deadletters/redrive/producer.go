@@ -67,6 +67,7 @@ func pack(l *deadletters.Letter, event *kgo.Record, now time.Time) (parcel, erro
 		Type:         l.Headers.Type,
 		MessageID:    l.Headers.MessageID,
 		Integrations: l.Headers.Integrations,
+		Only:         l.Headers.Only,
 		Origin:       schemas.OriginReplay,
 	})
 	return parcel{letter: l, event: fresh, mark: mark}, nil

@@ -111,6 +111,20 @@ func TestASectionThatIsLeftOut(t *testing.T) {
 	}
 }
 
+// TestTheExampleIsLeftOut by whoever applies a workspace without definitions.
+func TestTheExampleIsLeftOut(t *testing.T) {
+	t.Parallel()
+	c := testkit.Brokers(t)
+	p := publisher(t, c)
+	if _, err := p.Seed(t.Context(), workspace.Example("http://127.0.0.1:8082/")); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, p, file(t, ""))
+	if s := read(t, c).Snapshot; len(s.Audiences())+len(s.Traits()) > 0 {
+		t.Errorf("in force: %v", s)
+	}
+}
+
 // TestDefinitionsOfALaterRelease stay what they were, and nothing is written over them.
 func TestDefinitionsOfALaterRelease(t *testing.T) {
 	t.Parallel()

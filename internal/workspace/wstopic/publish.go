@@ -90,7 +90,7 @@ func (p *Publisher) attempt(ctx context.Context, next *workspace.Snapshot, byPeo
 	if state.writable != nil {
 		return nil, state.writable
 	}
-	if err = next.Succeeds(state.Snapshot); err != nil {
+	if err = next.Succeeds(state.Snapshot, state.Applied); err != nil {
 		return nil, err
 	}
 	changes, sealed, err := state.Changes(next, p.Keys, p.Clear)

@@ -24,22 +24,28 @@ type User struct {
 	Anonymous bool // the id is an anonymousId
 }
 
-// Records returns the calls that tell a change.
-func Records(u User, c *engine.Change, send definition.Send) []*kgo.Record {
-	switch send {
-	case definition.SendTrack:
-		return []*kgo.Record{record(u, c, schemas.TypeTrack)}
-	case definition.SendBoth:
-		return []*kgo.Record{record(u, c, schemas.TypeIdentify), record(u, c, schemas.TypeTrack)}
-	case definition.SendIdentify:
-	}
-	return []*kgo.Record{record(u, c, schemas.TypeIdentify)}
+// Telling is how the changes of a definition are told.
+type Telling struct {
+	By   definition.Send
+	Only []string // ids of the destinations that are told; nil: all that are connected
 }
 
-func record(u User, c *engine.Change, call schemas.Type) *kgo.Record {
+// Records returns the calls that tell a change.
+func Records(u User, c *engine.Change, telling Telling) []*kgo.Record {
+	switch telling.By {
+	case definition.SendTrack:
+		return []*kgo.Record{record(u, c, telling.Only, schemas.TypeTrack)}
+	case definition.SendBoth:
+		return []*kgo.Record{record(u, c, telling.Only, schemas.TypeIdentify), record(u, c, telling.Only, schemas.TypeTrack)}
+	case definition.SendIdentify:
+	}
+	return []*kgo.Record{record(u, c, telling.Only, schemas.TypeIdentify)}
+}
+
+func record(u User, c *engine.Change, only []string, call schemas.Type) *kgo.Record {
 	id := messageID(u, c, call)
 	rec := &kgo.Record{Topic: schemas.TopicRawEvents, Key: []byte(u.ID), Value: value(u, c, call, id)}
-	kafka.SetHeaders(rec, &schemas.Headers{Source: Source, Type: call, MessageID: id, Origin: schemas.OriginPersonas})
+	kafka.SetHeaders(rec, &schemas.Headers{Source: Source, Type: call, MessageID: id, Origin: schemas.OriginPersonas, Only: only})
 	return rec
 }
 

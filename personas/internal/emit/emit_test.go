@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,21 +22,21 @@ func TestCalls(t *testing.T) {
 	for name, c := range map[string]struct {
 		user   User
 		change engine.Change
-		send   definition.Send
+		tell   Telling
 		want   []string // in the value of each call
 	}{
-		"an audience by identify": {User{ID: "ü\n"}, change, definition.SendIdentify, []string{`"userId":"ü\n","traits":{"2026":true},"timestamp":"2026-11-22T02:04:05.006Z"`}},
-		"by both": {User{"a", true}, change, definition.SendBoth, []string{
+		"an audience by identify": {User{ID: "ü\n"}, change, Telling{By: definition.SendIdentify}, []string{`"userId":"ü\n","traits":{"2026":true},"timestamp":"2026-11-22T02:04:05.006Z"`}},
+		"by both": {User{"a", true}, change, Telling{By: definition.SendBoth, Only: []string{"crm", "mail"}}, []string{
 			`"anonymousId":"a","traits":{`, `"event":"Audience Entered","properties":{"2026":true,"audience_key":"2026"}`,
 		}},
-		"a trait by track": {User{ID: "u"}, value, definition.SendTrack, []string{
+		"a trait by track": {User{ID: "u"}, value, Telling{definition.SendTrack, []string{"crm"}}, []string{
 			`"event":"Trait Computed","properties":{"orders":[1],"trait_key":"orders"}`,
 		}},
-		"a trait": {User{ID: "u"}, value, definition.SendIdentify, []string{
+		"a trait": {User{ID: "u"}, value, Telling{By: definition.SendIdentify}, []string{
 			`"context":{"personas":{"computation_class":"computed_trait","computation_key":"orders","computation_id":"orders","version":1,"cause":"event"}}}`,
 		}},
 	} {
-		records := Records(c.user, &c.change, c.send)
+		records := Records(c.user, &c.change, c.tell)
 		if len(records) != len(c.want) {
 			t.Fatalf("%s: %d calls", name, len(records))
 		}
@@ -43,6 +44,9 @@ func TestCalls(t *testing.T) {
 			h, err := kafka.HeadersOf(rec)
 			if err != nil || h.Source != Source || h.Origin != schemas.OriginPersonas || string(rec.Key) != c.user.ID {
 				t.Errorf("%s: key %q, headers %v: %v", name, rec.Key, h, err)
+			}
+			if !slices.Equal(h.Only, c.tell.Only) {
+				t.Errorf("%s: for %v, want %v", name, h.Only, c.tell.Only)
 			}
 			if err = schematest.CheckEvent(rec.Value); err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -53,9 +57,10 @@ func TestCalls(t *testing.T) {
 			}
 		}
 	}
-	first, again := Records(User{ID: "u"}, &change, definition.SendIdentify)[0], Records(User{ID: "u"}, &change, definition.SendIdentify)[0]
+	tell := Telling{By: definition.SendIdentify}
+	first, again := Records(User{ID: "u"}, &change, tell)[0], Records(User{ID: "u"}, &change, tell)[0]
 	change.Seq++
-	if next := Records(User{ID: "u"}, &change, definition.SendIdentify)[0]; string(first.Value) != string(again.Value) || string(next.Value) == string(first.Value) {
+	if next := Records(User{ID: "u"}, &change, tell)[0]; string(first.Value) != string(again.Value) || string(next.Value) == string(first.Value) {
 		t.Error("a message id is for one change, whenever it is told")
 	}
 }
