@@ -69,6 +69,9 @@ type Settings struct {
 	Definitions func() *engine.Definitions
 	// Suppressed says of whom nothing may be told. Nil: of everybody something may.
 	Suppressed func(userID string) bool
+	// AnonymousIDs returns how many anonymous ids a user may claim in a time. Nil: 100 in a
+	// week.
+	AnonymousIDs func() (most int, per time.Duration)
 	// Kafka are the options that every client of the process shares.
 	Kafka []kgo.Opt
 	// Topics looks at the topics.

@@ -13,11 +13,13 @@
 //	attended                  the store, and the end of the stage when it fails
 //	partition                 a partition of this process, and what a transaction does to it
 //	live                      calls and messages, one by one
+//	identity                  users who turn out to be one, and messages between their owners
 //	turn                      what is done in small steps between them: timers, backfills, sweeps
 //	definitions               the workspace's definitions, compiled, and what of them is in force
 //	clock                     the ticks of the partitions' clocks
 //	internal/users            profiles in a transaction, in front of internal/store
 //	internal/changelog        how far a partition is, and restoring it
+//	internal/identity         which ids are one user
 //	internal/message, emit    the records that are written
 //	internal/backfill         raw-events once more, for new definitions
 //
@@ -42,6 +44,10 @@
 // A partition that was never processed begins at its end: what stands before is filled in
 // like the history of any definition, and tells where users are, not how they came there
 // (TestTheFirstStart).
+//
+// The state of a user who is merged goes by personas-internal even where both are on one
+// partition, so that nothing depends on where they are (TestAnonymousThenIdentified). A
+// message is written and taken in transactions, as calls are (TestMergesExactlyOnce).
 //
 // A store that has failed has failed for good, and the partitions that it has are nobody
 // else's as long as this process is a member: so the stage ends (TestAStoreThatFails).

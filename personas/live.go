@@ -13,6 +13,7 @@ import (
 	"github.com/anabranch/anabranch/personas/internal/changelog"
 	"github.com/anabranch/anabranch/personas/internal/emit"
 	"github.com/anabranch/anabranch/personas/internal/engine"
+	"github.com/anabranch/anabranch/personas/internal/identity"
 	"github.com/anabranch/anabranch/personas/internal/message"
 	"github.com/anabranch/anabranch/personas/internal/users"
 	"github.com/anabranch/anabranch/schemas"
@@ -21,6 +22,7 @@ import (
 // live takes a record of raw-events.
 func (p *processor) live(ctx context.Context, t *runner.Transaction, w *work, rec *kgo.Record) (results int, err error) {
 	w.advance(rec.Timestamp.UnixMilli())
+	w.meta.Raw = rec.Offset + 1
 	h, err := kafka.HeadersOf(rec)
 	if err != nil {
 		p.metrics.now.events[invalid]++
@@ -33,14 +35,14 @@ func (p *processor) live(ctx context.Context, t *runner.Transaction, w *work, re
 	switch h.Origin {
 	case schemas.OriginDeletion:
 		p.metrics.now.events[deleted]++
-		return 0, p.delete(w, &h, rec)
+		return p.delete(ctx, t, w, string(rec.Key), h.MessageID, w.live(rec))
 	case schemas.OriginAPI, schemas.OriginReplay, schemas.OriginPersonas:
 	}
 	user, ok := p.parse(&h, rec, rec.Timestamp)
 	if !ok {
 		return 0, nil
 	}
-	return p.take(ctx, t, w, user)
+	return p.take(ctx, t, w, user, rec)
 }
 
 // ours reports calls that tell a change, sent again or not.
@@ -71,7 +73,7 @@ func ownerOf(c *engine.Call) string {
 }
 
 // take folds the call in hand into the state of its user.
-func (p *processor) take(ctx context.Context, t *runner.Transaction, w *work, id string) (results int, err error) {
+func (p *processor) take(ctx context.Context, t *runner.Transaction, w *work, id string, rec *kgo.Record) (results int, err error) {
 	user, err := w.users.Get(id)
 	if err != nil {
 		return 0, err
@@ -79,9 +81,12 @@ func (p *processor) take(ctx context.Context, t *runner.Transaction, w *work, id
 	if p.call.Offset < user.Profile.Deletion.Offset && user.Profile.Deletion.Request != "" {
 		return 0, nil // from before
 	}
+	if to := user.Profile.Redirect; to != "" {
+		return p.forward(ctx, t, w, to, w.live(rec)), nil
+	}
 	p.metrics.now.events[folded]++
 	changes := w.c.Take(user.Profile, &p.call, w.meta.Clock(), w.meta.Ready)
-	return p.tell(ctx, t, w, user, changes), nil
+	return p.tell(ctx, t, w, user, changes) + p.claim(ctx, t, w, user), nil
 }
 
 func (p *processor) suppressed(id string) bool {
@@ -107,20 +112,21 @@ func (p *processor) tell(ctx context.Context, t *runner.Transaction, w *work, us
 	return results
 }
 
-// delete forgets a user. Of the notifications of one request the first does it.
-func (p *processor) delete(w *work, h *schemas.Headers, rec *kgo.Record) error {
-	id := string(rec.Key)
+// delete forgets a user. Of the notifications of one request the first does it. M is the
+// notification, to be passed on where the user is another one by now.
+func (p *processor) delete(ctx context.Context, t *runner.Transaction, w *work, id, messageID string, m *message.Message) (results int, err error) {
 	if changelog.Reserved(id) {
-		return nil
+		return 0, nil
 	}
 	user, err := w.users.Get(id)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if request := requestOf(h.MessageID); user.Profile.Deletion.Request != request {
-		user.Profile.Forget(engine.Deletion{Offset: rec.Offset, Request: request})
+	if to := user.Profile.Redirect; to != "" {
+		return p.forward(ctx, t, w, to, m), nil
 	}
-	return nil
+	d := engine.Deletion{Offset: w.meta.Raw - 1, Request: requestOf(messageID)}
+	return p.decide(ctx, t, w, func(i *identity.Identity) { i.Delete(id, user.Profile, d) }), nil
 }
 
 // requestOf is the id of the deletion request in the messageId of a notification, which is
@@ -133,14 +139,21 @@ func requestOf(messageID string) string {
 }
 
 // message takes a record of personas-internal.
-func (p *processor) message(w *work, rec *kgo.Record) {
+func (p *processor) message(ctx context.Context, t *runner.Transaction, w *work, rec *kgo.Record) (results int, err error) {
 	m, err := message.Read(rec)
-	switch {
-	case err != nil:
+	if err != nil {
 		p.metrics.now.events[invalid]++
 		p.set.Logger.Warn("record of personas-internal can't be read and is left out", "error", err)
-	case m.Kind == message.Tick:
+		return 0, nil
+	}
+	if m.Kind == message.Tick {
 		p.metrics.now.ticks++
 		w.ticks = append(slices.Clip(w.ticks), tick{m.End, rec.Timestamp.UnixMilli() - m.Late})
+		return 0, nil
 	}
+	user, err := w.users.Get(string(rec.Key))
+	if err != nil {
+		return 0, err
+	}
+	return p.heed(ctx, t, w, user, m)
 }

@@ -95,6 +95,7 @@ func (p *Personas) copartitioned(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.processor.count = want
 	for _, topic := range []string{schemas.TopicPersonasInternal, schemas.TopicPersonasChangelog} {
 		n, err := p.set.Topics.Partitions(ctx, topic)
 		if err != nil {

@@ -29,6 +29,8 @@ type processor struct {
 	metrics  *metrics
 	restorer *changelog.Restorer
 	history  *backfill.Reader
+	// count is how many partitions each of the topics has.
+	count int
 	// again has a partition's clock tick at once, since there is more to do than a
 	// transaction may.
 	again func(num int32)
@@ -284,7 +286,7 @@ func (p *processor) Process(ctx context.Context, t *runner.Transaction, rec *kgo
 	w.from = rec
 	var err error
 	if rec.Topic == schemas.TopicPersonasInternal {
-		p.message(w, rec)
+		results, err = p.message(ctx, t, w, rec)
 	} else {
 		results, err = p.live(ctx, t, w, rec)
 	}

@@ -3,6 +3,7 @@ package personas
 import (
 	"cmp"
 	"sync"
+	"time"
 
 	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/workspace"
@@ -45,7 +46,11 @@ func Stage() *pipeline.Stage {
 			s, err := New(own, Settings{
 				Logger: p.Logger, Registerer: p.Registerer, Definitions: definitionsOf(p.Workspace),
 				Suppressed: func(user string) bool { return p.Register.Suppressed.Has([]byte(user)) },
-				Kafka:      p.Kafka(name), Topics: p.Topics,
+				AnonymousIDs: func() (int, time.Duration) {
+					bound := p.Workspace.Load().AnonymousIDs()
+					return bound.Max, time.Duration(bound.Per)
+				},
+				Kafka: p.Kafka(name), Topics: p.Topics,
 				TransactionalID: transactions + p.Instance, InstanceID: p.Member, Returns: p.Returns,
 			})
 			if err != nil {

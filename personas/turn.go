@@ -11,6 +11,7 @@ import (
 	"github.com/anabranch/anabranch/internal/kafka/txn/runner"
 	"github.com/anabranch/anabranch/personas/internal/changelog"
 	"github.com/anabranch/anabranch/personas/internal/engine"
+	"github.com/anabranch/anabranch/personas/internal/identity"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -65,7 +66,7 @@ func (p *processor) timers(ctx context.Context, t *runner.Transaction, w *work) 
 }
 
 // fill folds a part of what new definitions lack.
-func (p *processor) fill(_ context.Context, t *runner.Transaction, w *work) (more bool, err error) {
+func (p *processor) fill(ctx context.Context, t *runner.Transaction, w *work) (more bool, err error) {
 	if len(w.meta.Fills) == 0 {
 		return false, nil
 	}
@@ -87,7 +88,7 @@ func (p *processor) fill(_ context.Context, t *runner.Transaction, w *work) (mor
 		f.From = part.Begin
 	}
 	for _, rec := range part.Records {
-		if err := p.refold(w, f, rec); err != nil {
+		if err := p.refold(ctx, t, w, f, rec); err != nil {
 			return false, err
 		}
 	}
@@ -100,7 +101,7 @@ func (p *processor) fill(_ context.Context, t *runner.Transaction, w *work) (mor
 }
 
 // refold folds a call into the leaves that are being filled.
-func (p *processor) refold(w *work, f *changelog.Fill, rec *kgo.Record) error {
+func (p *processor) refold(ctx context.Context, t *runner.Transaction, w *work, f *changelog.Fill, rec *kgo.Record) error {
 	p.metrics.now.filled++
 	h, err := kafka.HeadersOf(rec)
 	if err != nil || ours(&h) || h.Origin == schemas.OriginDeletion {
@@ -112,7 +113,8 @@ func (p *processor) refold(w *work, f *changelog.Fill, rec *kgo.Record) error {
 	}
 	only := func(id engine.LeafID) bool { return slices.Contains(f.Leaves, id) }
 	id := ownerOf(&p.call)
-	if id == "" || changelog.Reserved(id) || !w.c.Fills(&p.call, only) {
+	fills := w.c.Fills(&p.call, only)
+	if id == "" || changelog.Reserved(id) || !fills && len(identity.Claims(&p.call)) == 0 {
 		return nil
 	}
 	user, err := w.users.Get(string([]byte(id)))
@@ -122,7 +124,16 @@ func (p *processor) refold(w *work, f *changelog.Fill, rec *kgo.Record) error {
 	if d := user.Profile.Deletion; d.Request != "" && rec.Offset < d.Offset {
 		return nil
 	}
-	w.c.Fold(user.Profile, &p.call, only)
+	if to := user.Profile.Redirect; to != "" {
+		m := w.live(rec)
+		m.Leaves, m.Live = f.Leaves, false
+		p.forward(ctx, t, w, to, m)
+		return nil
+	}
+	if fills {
+		w.c.Fold(user.Profile, &p.call, only)
+	}
+	p.claim(ctx, t, w, user)
 	return nil
 }
 

@@ -138,6 +138,7 @@ func PrintProfile(w io.Writer, p *Profile) error {
 	}
 	add("sources", safeAll(p.Sources))
 	add("links", safeAll(p.Links))
+	add("refused", safeAll(p.Refused))
 	for _, path := range slices.Sorted(maps.Keys(p.Traits)) {
 		add("trait "+terminal.Safe(path), printable(p.Traits[path]))
 	}

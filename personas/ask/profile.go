@@ -17,8 +17,10 @@ type Profile struct {
 	Computed  map[string]json.RawMessage `json:"computed"`
 	Sources   []string                   `json:"sources"` // that have seen the user
 	Links     []string                   `json:"links"`   // ids that were merged into this one
-	FirstSeen *time.Time                 `json:"first_seen"`
-	LastSeen  *time.Time                 `json:"last_seen"`
+	// Refused are ids that came with the user's calls and are not theirs.
+	Refused   []string   `json:"refused"`
+	FirstSeen *time.Time `json:"first_seen"`
+	LastSeen  *time.Time `json:"last_seen"`
 	// MergedInto is the user that this one was merged into: the rest is theirs, and empty.
 	MergedInto string `json:"merged_into,omitempty"`
 	// Deleted is the deletion request for which all before it was forgotten.
@@ -46,7 +48,7 @@ func Look(ctx context.Context, log *Log, id string) (*Profile, error) {
 	}
 	out := &Profile{
 		UserID: id, Traits: make(map[string]json.RawMessage), Audiences: make(map[string]Membership),
-		Computed: make(map[string]json.RawMessage), Sources: []string{}, Links: []string{},
+		Computed: make(map[string]json.RawMessage), Sources: []string{}, Links: []string{}, Refused: []string{},
 		MergedInto: u.profile.Redirect, Deleted: u.profile.Deletion.Request, AsOf: u.now,
 	}
 	for path, value := range c.KnownTraits(u.profile) {
@@ -55,6 +57,9 @@ func Look(ctx context.Context, log *Log, id string) (*Profile, error) {
 	out.Sources = append(out.Sources, u.profile.Sources()...)
 	for _, link := range u.profile.Links {
 		out.Links = append(out.Links, link.ID)
+	}
+	for _, link := range u.profile.Refused {
+		out.Refused = append(out.Refused, link.ID)
 	}
 	if first, last := u.profile.Seen(); !first.IsZero() {
 		out.FirstSeen, out.LastSeen = &first, &last

@@ -26,6 +26,8 @@ const (
 	flagRedirect
 	flagLinks
 	flagDeletion
+	flagRefused
+	flagRank
 )
 
 // Append appends the profile as it is stored, for the catalogue that it was last used
@@ -56,10 +58,13 @@ func (p *Profile) appendHead(dst []byte) []byte {
 		dst = appendText(dst, p.Redirect)
 	}
 	if len(p.Links) > 0 {
-		dst = binary.AppendUvarint(dst, uint64(len(p.Links)))
-		for _, link := range p.Links {
-			dst = binary.AppendVarint(appendText(dst, link.ID), link.At.UnixMilli()-p.base())
-		}
+		dst = p.appendLinks(dst, p.Links)
+	}
+	if len(p.Refused) > 0 {
+		dst = p.appendLinks(dst, p.Refused)
+	}
+	if p.Rank > 0 {
+		dst = binary.AppendUvarint(dst, p.Rank)
 	}
 	if p.Deletion != (Deletion{}) {
 		dst = appendText(binary.AppendVarint(dst, p.Deletion.Offset), p.Deletion.Request)
@@ -75,9 +80,18 @@ func (p *Profile) appendHead(dst []byte) []byte {
 	return dst
 }
 
+func (p *Profile) appendLinks(dst []byte, links []Link) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(links)))
+	for _, link := range links {
+		dst = binary.AppendVarint(appendText(dst, link.ID), link.At.UnixMilli()-p.base())
+	}
+	return dst
+}
+
 func (p *Profile) flags() byte {
 	return byte(index(p.seen)*flagSeen | index(p.identified)*flagIdentified | index(p.due != 0)*flagDue |
-		index(p.Redirect != "")*flagRedirect | index(len(p.Links) > 0)*flagLinks | index(p.Deletion != Deletion{})*flagDeletion)
+		index(p.Redirect != "")*flagRedirect | index(len(p.Links) > 0)*flagLinks | index(p.Deletion != Deletion{})*flagDeletion |
+		index(len(p.Refused) > 0)*flagRefused | index(p.Rank > 0)*flagRank)
 }
 
 // base is what instants are written from that are mostly near the last call.
@@ -199,9 +213,13 @@ func (p *Profile) decodeHead(r *state.Reader, flags byte) {
 		p.Redirect = string(r.Bytes())
 	}
 	if has(flagLinks) {
-		for range count(r) {
-			p.Links = append(p.Links, Link{string(r.Bytes()), time.UnixMilli(p.base() + r.Signed()).UTC()})
-		}
+		p.Links = p.decodeLinks(r)
+	}
+	if has(flagRefused) {
+		p.Refused = p.decodeLinks(r)
+	}
+	if has(flagRank) {
+		p.Rank = r.Unsigned()
 	}
 	if has(flagDeletion) {
 		p.Deletion = Deletion{r.Signed(), string(r.Bytes())}
@@ -213,6 +231,13 @@ func (p *Profile) decodeHead(r *state.Reader, flags byte) {
 		}
 		p.sources = append(p.sources, source)
 	}
+}
+
+func (p *Profile) decodeLinks(r *state.Reader) (links []Link) {
+	for range count(r) {
+		links = append(links, Link{string(r.Bytes()), time.UnixMilli(p.base() + r.Signed()).UTC()})
+	}
+	return links
 }
 
 // count reads how many follow; each has a byte at least.

@@ -161,6 +161,9 @@ func (c *Catalogue) Merge(into, from *Profile) {
 	for _, link := range from.Links {
 		into.Link(link.ID, link.At)
 	}
+	for _, refused := range from.Refused {
+		into.Refuse(refused.ID, refused.At)
+	}
 	for i := range from.entries {
 		l := c.find(from.entries[i].id)
 		if l == nil {

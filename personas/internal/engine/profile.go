@@ -16,6 +16,10 @@ type Profile struct {
 	Redirect string
 	// Links are the ids that were merged into this user, or belong to them.
 	Links []Link
+	// Refused are the newest of those that the user claimed and did not get.
+	Refused []Link
+	// Rank decides which of two users may be merged into the other one; it never falls.
+	Rank uint64
 	// Deletion is the last deletion of the user; its zero value: none.
 	Deletion Deletion
 
@@ -82,7 +86,7 @@ func (p *Profile) Clone() *Profile {
 		p.entries[i].own = false
 	}
 	clone := *p
-	clone.Links, clone.sources = slices.Clone(p.Links), slices.Clone(p.sources)
+	clone.Links, clone.Refused, clone.sources = slices.Clone(p.Links), slices.Clone(p.Refused), slices.Clone(p.sources)
 	clone.told, clone.entries, clone.touched = slices.Clone(p.told), slices.Clone(p.entries), slices.Clone(p.touched)
 	return &clone
 }
@@ -143,10 +147,10 @@ func (p *Profile) Told(class Class, key string) (Told, bool) {
 	return Told{Member: t.member, At: time.UnixMilli(t.at).UTC()}, true
 }
 
-// Forget forgets all of the user but the marks of the deletion and the count of changes,
-// which later ones must not repeat.
+// Forget forgets all of the user but the marks of the deletion, the rank, and the count of
+// changes, which later ones must not repeat.
 func (p *Profile) Forget(d Deletion) {
-	*p = Profile{Deletion: d, seq: p.seq, dirty: true}
+	*p = Profile{Deletion: d, Rank: p.Rank, seq: p.seq, dirty: true}
 }
 
 func toldID(class Class, key string) uint64 { return hash("told", string(class), key) }

@@ -21,11 +21,14 @@ const (
 	Link    Kind = "link"    // its user is another one from now on
 	Merge   Kind = "merge"   // the state of a user who is this one from now on
 	Forward Kind = "forward" // a call of a user who is this one from now on
+	Refuse  Kind = "refuse"  // an id that its user claimed is another one's
+	Raise   Kind = "raise"   // its user has to stand higher to get an id that they claimed
+	Forget  Kind = "forget"  // the user that its user was merged into was deleted
 )
 
-// MaxHops is how often a record is passed on before it is given up. More means a circle,
-// or so many merges that nobody can want them.
-const MaxHops = 8
+// MaxHops is how often a record is passed on before it is given up: more than so many
+// merges in a row nobody can want.
+const MaxHops = 256
 
 // Message is one record. The key is the user whom it concerns; a tick has none.
 type Message struct {
@@ -39,14 +42,26 @@ type Message struct {
 	// alias asked for it, which two users need to become one.
 	Target string `json:"target,omitempty"`
 	Alias  bool   `json:"alias,omitempty"`
-	// From is, of a merge, the user who is no more. The path are all whose state it has.
+	// From is, of a merge, the user who is no more; of a refusal, whose Target is the owner,
+	// and of a raise the id that was claimed; of a forgetting the user who was deleted. The
+	// path are all whose state a merge has, in the order in which it was passed on, and the
+	// ids that are forgotten together.
 	From string   `json:"from,omitempty"`
 	Path []string `json:"path,omitempty"`
 	Hops int      `json:"hops,omitempty"`
-	// Leaves are, of a call from a backfill, those that it is for; nil: a live call, which
-	// goes to all.
+	// Rank is, of a link, that of its target, and of a raise that of the user whom the
+	// claimant has to stand above.
+	Rank uint64 `json:"rank,omitempty"`
+	// Request is, of a forgetting, the id of the deletion request.
+	Request string `json:"request,omitempty"`
+	// Leaves are, of a call, those that it is for. Live says that it comes as it was taken
+	// in, and not from a backfill.
 	Leaves []engine.LeafID `json:"leaves,omitempty"`
-	// Received is, of a call, when it was taken in, in Unix milliseconds.
+	Live   bool            `json:"live,omitempty"`
+	// Offset is, of a call, where it stands on its partition of raw-events.
+	Offset int64 `json:"offset,omitempty"`
+	// Received is when the call was taken in, or the one that was the reason, in Unix
+	// milliseconds.
 	Received int64 `json:"received,omitempty"`
 	// Value is the state of a merge, or a call with its own headers.
 	Value   []byte             `json:"-"`
