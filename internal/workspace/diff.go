@@ -23,7 +23,6 @@ const (
 	KindDestination = "destination"
 	KindAudience    = "audience"
 	KindTrait       = "trait"
-	KindPersonas    = "personas"
 	KindIdentity    = "identity"
 )
 
@@ -105,10 +104,6 @@ func (s *Snapshot) Entries(of string) map[string]reflect.Value {
 	case KindTrait:
 		for id, trait := range s.traitByID {
 			entries[id] = reflect.ValueOf(trait)
-		}
-	case KindPersonas:
-		if s.personas != nil {
-			entries[SettingsID] = reflect.ValueOf(*s.personas)
 		}
 	case KindIdentity:
 		if s.identity != nil {

@@ -32,7 +32,6 @@ type Document struct {
 	Destinations []Destination `file:"destinations" kind:"destination" each:"a destination" desc:"where calls go to"`
 	Audiences    []Audience    `file:"audiences,optional" kind:"audience" each:"an audience" desc:"sets of users, of which each entry and exit is told"`
 	Traits       []Trait       `file:"traits,optional" kind:"trait" each:"a computed trait" desc:"values computed for each user, which are told when they change"`
-	Personas     *Personas     `file:"personas,optional" kind:"personas" desc:"what is kept of users"`
 	Identity     *Identities   `file:"identity,optional" kind:"identity" desc:"what is taken for one user"`
 }
 

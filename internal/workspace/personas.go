@@ -57,11 +57,6 @@ func (e *Edition) Delete() { e.Deleted = true }
 // ValidID tells whether a definition may have an id.
 func (*Edition) ValidID(id string) bool { return definition.ValidID(id) }
 
-// Personas is what is kept of users beside what audiences and traits need.
-type Personas struct {
-	Profiles bool `file:"profiles,optional" desc:"whether it is kept which sources have seen a user even without audiences and traits, so that a deletion is told those alone"`
-}
-
 // Identities is what is taken for one user, across all sources.
 type Identities struct {
 	AnonymousIDs *AnonymousIDs `file:"anonymous_ids,optional" record:"anonymousIds" desc:"how many anonymous ids one user may claim, which bounds devices that many people share"`
@@ -278,14 +273,13 @@ type defined struct {
 	// Whether there is the section, which may be empty.
 	saysAudiences, saysTraits bool
 
-	personas *Personas
 	identity *Identities
 }
 
 func define(d *Document) defined {
 	s := defined{
 		audienceByID: make(map[string]Audience, len(d.Audiences)), traitByID: make(map[string]Trait, len(d.Traits)),
-		definedAs: make(map[string]string), deleted: make(map[string]string), personas: d.Personas, identity: d.Identity,
+		definedAs: make(map[string]string), deleted: make(map[string]string), identity: d.Identity,
 		saysAudiences: d.Audiences != nil, saysTraits: d.Traits != nil,
 	}
 	leaving := make(map[string]Audience)
@@ -335,12 +329,6 @@ func (s *Snapshot) Leaving() []Audience { return s.leaving }
 
 // DeletedDefinitions returns the ids of audiences and traits that were deleted, ascending.
 func (s *Snapshot) DeletedDefinitions() []string { return slices.Sorted(maps.Keys(s.deleted)) }
-
-// KeepsProfiles tells whether it is known which sources have seen a user: there is an
-// audience or a computed trait, or the workspace wants it.
-func (s *Snapshot) KeepsProfiles() bool {
-	return len(s.audiences) > 0 || len(s.traits) > 0 || s.personas != nil && s.personas.Profiles
-}
 
 // AnonymousIDs returns how many anonymous ids one user may claim.
 func (s *Snapshot) AnonymousIDs() AnonymousIDs {

@@ -71,17 +71,8 @@ func TestDefinitionsByID(t *testing.T) {
 func TestSettingsOfUsers(t *testing.T) {
 	t.Parallel()
 	none := workspace.NewSnapshot(nil, nil)
-	if bound := none.AnonymousIDs(); bound.Max != 100 || time.Duration(bound.Per) != 7*24*time.Hour || none.KeepsProfiles() {
-		t.Errorf("of nothing: %+v, profiles %v", bound, none.KeepsProfiles())
-	}
-	for name, doc := range map[string]*workspace.Document{
-		"asked for": {Personas: &workspace.Personas{Profiles: true}},
-		"a trait":   {Traits: []workspace.Trait{{}}},
-		"audiences": {Audiences: []workspace.Audience{{}}},
-	} {
-		if !doc.Snapshot().KeepsProfiles() {
-			t.Errorf("%s: no profiles are kept", name)
-		}
+	if bound := none.AnonymousIDs(); bound.Max != 100 || time.Duration(bound.Per) != 7*24*time.Hour {
+		t.Errorf("of nothing: %+v", bound)
 	}
 	set := (&workspace.Document{Identity: &workspace.Identities{AnonymousIDs: &workspace.AnonymousIDs{Max: 3, Per: workspace.Period(time.Hour)}}}).Snapshot()
 	if bound := set.AnonymousIDs(); bound.Max != 3 || time.Duration(bound.Per) != time.Hour {

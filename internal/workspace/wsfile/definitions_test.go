@@ -29,7 +29,6 @@ audiences:
     when: {did: E, then: {did: F, within: 1d}}
 traits:
   - {id: b, take: count, did: E, destinations: [none]}
-personas: {profiles: maybe}
 identity: {anonymous_ids: {max: 0, per: soon}}
 `
 	want := []string{
@@ -42,9 +41,8 @@ identity: {anonymous_ids: {max: 0, per: soon}}
 		`18: audiences[3].when.then: not supported yet: an event that follows another one: expected a definition without then`,
 		`20: traits[0].id: "b": expected an id of its own among audiences and traits; audiences[1] has the same`,
 		`20: traits[0].destinations: "none": expected the id of one of the destinations`,
-		`21: personas.profiles: "maybe": expected true or false`,
-		`22: identity.anonymous_ids.max: "0": expected a whole number, 1 to 1000000`,
-		`22: identity.anonymous_ids.per: "soon": expected a duration of at least a second, such as 30m, 12h or 7d`,
+		`21: identity.anonymous_ids.max: "0": expected a whole number, 1 to 1000000`,
+		`21: identity.anonymous_ids.per: "soon": expected a duration of at least a second, such as 30m, 12h or 7d`,
 	}
 	if diff := cmp.Diff(want, problemsOf(t, text)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -9,7 +9,6 @@
 //	                  "sharedSecret":"…","endpoints":[{"url":"https://…","headers":[{"name":"X-Team","value":"…"}]}]}
 //	audience/big_spenders  {"revision":3,"definition":{"id":"big_spenders","when":{…},…}}
 //	trait/orders_30d       {"revision":1,"definition":{"id":"orders_30d","take":"count",…}}
-//	personas/settings      {"profiles":true}
 //	identity/settings      {"anonymousIds":{"max":100,"per":"7d"}}
 //	workspace/applied {}
 //

@@ -37,7 +37,6 @@ func TestRecords(t *testing.T) {
 		"audience/big_spenders": `{"revision":1,"definition":{"destinations":["crm"],"enabled":true,"history":"full","id":"big_spenders","name":"Big Spenders","on_delete":"exit","send":"identify","stay":"1d",` +
 			`"when":{"all":[{"did":"Order Completed","is":{"gte":500},"of":"total","sources":["website"],"take":"sum","within":"90d"},{"not":{"is":{"in":["staff","test"]},"trait":"plan"}}]}}}`,
 		"trait/orders_30d":  `{"revision":1,"definition":{"did":"Order Completed","enabled":true,"every":"1h","history":"full","id":"orders_30d","name":"Orders 30d","send":"identify","take":"count","where":{"total":{"gt":0}},"within":"30d"}}`,
-		"personas/settings": `{"profiles":true}`,
 		"identity/settings": `{"anonymousIds":{"max":50,"per":"7d"}}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -73,10 +72,10 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 		return `{"type":"webhooks","endpoints":[{"url":"http://h"` + member + `}]}`
 	}
 	tests := map[string]struct{ key, value, want string }{
-		"another kind":       {"Audience/a", "{}", `key "Audience/a": expected source/<id>, destination/<id>, audience/<id>, trait/<id>, personas/settings, identity/settings or workspace/applied`},
-		"no kind":            {"a", "{}", `key "a": expected source/<id>, destination/<id>, audience/<id>, trait/<id>, personas/settings, identity/settings or workspace/applied`},
-		"no id":              {"source/", "{}", `key "source/": expected source/<id>, destination/<id>, audience/<id>, trait/<id>, personas/settings, identity/settings or workspace/applied`},
-		"an id with a slash": {"source/a/b", "{}", `key "source/a/b": expected source/<id>, destination/<id>, audience/<id>, trait/<id>, personas/settings, identity/settings or workspace/applied`},
+		"another kind":       {"Audience/a", "{}", `key "Audience/a": expected source/<id>, destination/<id>, audience/<id>, trait/<id>, identity/settings or workspace/applied`},
+		"no kind":            {"a", "{}", `key "a": expected source/<id>, destination/<id>, audience/<id>, trait/<id>, identity/settings or workspace/applied`},
+		"no id":              {"source/", "{}", `key "source/": expected source/<id>, destination/<id>, audience/<id>, trait/<id>, identity/settings or workspace/applied`},
+		"an id with a slash": {"source/a/b", "{}", `key "source/a/b": expected source/<id>, destination/<id>, audience/<id>, trait/<id>, identity/settings or workspace/applied`},
 		"no JSON":            {"source/a", "{", `"a": offset 1: not JSON`},
 		"empty":              {"source/a", "", `"a": offset 0: not JSON`},
 		"another kind of it": {"source/a", "[]", `"a": expected an object`},

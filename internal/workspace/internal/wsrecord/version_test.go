@@ -75,7 +75,7 @@ func TestKindsOfALaterRelease(t *testing.T) {
 	t.Parallel()
 	for key, known := range map[string]bool{
 		"segment/big-spenders": false, "segment/big_spenders": false, // could be
-		"segment/": true, "Segment/a": true, "segment": true, "personas/other": true, "destination/A": true, "workspace/other/x": true, "": true, // no kind's
+		"segment/": true, "Segment/a": true, "segment": true, "identity/other": true, "destination/A": true, "workspace/other/x": true, "": true, // no kind's
 	} {
 		if err := apply(NewTable(), key, "{}"); err == nil || errors.Is(err, ErrKind) == known {
 			t.Errorf("%q: %v", key, err)

@@ -32,10 +32,9 @@ func Equal(tb testing.TB, got, want *workspace.Snapshot) {
 	if diff := cmp.Diff(want.Traits(), got.Traits(), current); diff != "" {
 		tb.Errorf("traits (-want +got):\n%s", diff)
 	}
-	for _, of := range []string{workspace.KindPersonas, workspace.KindIdentity} {
-		if was, is := want.Entries(of), got.Entries(of); len(was) != len(is) || len(was) > 0 && !cmp.Equal(was[workspace.SettingsID].Interface(), is[workspace.SettingsID].Interface()) {
-			tb.Errorf("%s: %v, want %v", of, is, was)
-		}
+	const of = workspace.KindIdentity
+	if was, is := want.Entries(of), got.Entries(of); len(was) != len(is) || len(was) > 0 && !cmp.Equal(was[workspace.SettingsID].Interface(), is[workspace.SettingsID].Interface()) {
+		tb.Errorf("%s: %v, want %v", of, is, was)
 	}
 }
 

@@ -52,7 +52,6 @@ audiences:
     on_delete: exit
 traits:
   - {name: Orders 30d, take: count, did: Order Completed, where: {total: {gt: 0}}, within: 30d, every: 1h}
-personas: {profiles: true}
 identity:
   anonymous_ids: {max: 50, per: 1w}
 `

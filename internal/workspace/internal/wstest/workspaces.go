@@ -28,7 +28,6 @@ func CRM() *workspace.Snapshot {
 		Audiences: []workspace.Audience{{Audience: parsed(definition.ParseAudience, `{"id":"big_spenders","name":"Big Spenders","stay":"1d","destinations":["crm"],"on_delete":"exit",
 			"when":{"all":[{"did":"Order Completed","take":"sum","of":"total","is":{"gte":500},"within":"90d","sources":["website"]},{"not":{"trait":"plan","is":["staff","test"]}}]}}`)}},
 		Traits:   []workspace.Trait{{Trait: parsed(definition.ParseTrait, `{"name":"Orders 30d","take":"count","did":"Order Completed","where":{"total":{"gt":0}},"within":"30d","every":"1h"}`)}},
-		Personas: &workspace.Personas{Profiles: true},
 		Identity: &workspace.Identities{AnonymousIDs: &workspace.AnonymousIDs{Max: 50, Per: workspace.Period(7 * 24 * time.Hour)}},
 	}).Snapshot()
 }
@@ -125,9 +124,6 @@ func Random(r *rand.Rand) *workspace.Snapshot {
 		destinations[i] = randomDestination(r, "d"+strconv.Itoa(i), sources)
 	}
 	doc := workspace.Document{Sources: sources, Destinations: destinations}
-	if r.IntN(2) == 0 {
-		doc.Personas = &workspace.Personas{Profiles: r.IntN(2) == 0}
-	}
 	if r.IntN(2) == 0 {
 		doc.Identity = &workspace.Identities{AnonymousIDs: pick(r, nil, &workspace.AnonymousIDs{Max: 1 + r.IntN(2), Per: workspace.Period(time.Hour)})}
 	}
