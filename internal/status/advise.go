@@ -171,42 +171,29 @@ func (d *Destination) remedy(window time.Duration) string {
 		do, terminal.Moment(d.FailingSince.Add(window)))
 }
 
-// remedyOf is what helps against a reason to retry or to give up.
+// remedies are what helps against a reason to retry or to give up.
+var remedies = map[schemas.Reason]string{
+	schemas.ReasonStatus5xx:           "fix the receiver",
+	schemas.ReasonTimeout:             "have the receiver answer within 5s: accept the event first, process it afterwards",
+	schemas.ReasonNetwork:             "check that the receiver is running, that its name resolves, and that the sink's machine can reach it",
+	schemas.ReasonTLS:                 "give the receiver a certificate that verifies, or name its root in WEBHOOK_SINK_EXTRA_CA_FILE",
+	schemas.ReasonSelfSigned:          "give the receiver a certificate that verifies, or name its root in WEBHOOK_SINK_EXTRA_CA_FILE",
+	schemas.ReasonStatus3xx:           "put the URL it redirects to into the workspace",
+	schemas.ReasonStatus4xx:           "see in the receiver's log why it refuses them",
+	schemas.ReasonAddressRefused:      "use a public address, or open its network with WEBHOOK_SINK_ALLOW_NETWORKS",
+	schemas.ReasonNotHTTPS:            "give the destination an https endpoint, or switch WEBHOOK_SINK_HTTPS_ONLY off",
+	schemas.ReasonSecretsLocked:       "give the sink the key that the destination's secrets are encrypted with (SECRETS_KEY)",
+	schemas.ReasonDestinationRemoved:  "add the destination to the workspace and enable it",
+	schemas.ReasonDestinationDisabled: "add the destination to the workspace and enable it",
+	schemas.ReasonPlanViolation:       "fix the calls, or the source's tracking plan",
+	schemas.ReasonSourceUnknown:       "put the source back into the workspace, then redrive them, or let them expire if it was removed on purpose",
+	schemas.ReasonRecordTooLarge:      "raise max.message.bytes of the topics",
+	schemas.ReasonTopicUnavailable:    "see the detail of the dead letters: allow the router to create the destination's topic, or fix the brokers that lead it",
+	schemas.ReasonVersionUnknown:      "upgrade all stages to the release that wrote them",
+}
+
 func remedyOf(reason schemas.Reason) string {
-	switch reason {
-	case schemas.ReasonStatus5xx:
-		return "fix the receiver"
-	case schemas.ReasonTimeout:
-		return "have the receiver answer within 5s: accept the event first, process it afterwards"
-	case schemas.ReasonNetwork:
-		return "check that the receiver is running, that its name resolves, and that the sink's machine can reach it"
-	case schemas.ReasonTLS, schemas.ReasonSelfSigned:
-		return "give the receiver a certificate that verifies, or name its root in WEBHOOK_SINK_EXTRA_CA_FILE"
-	case schemas.ReasonStatus3xx:
-		return "put the URL it redirects to into the workspace"
-	case schemas.ReasonStatus4xx:
-		return "see in the receiver's log why it refuses them"
-	case schemas.ReasonAddressRefused:
-		return "use a public address, or open its network with WEBHOOK_SINK_ALLOW_NETWORKS"
-	case schemas.ReasonNotHTTPS:
-		return "give the destination an https endpoint, or switch WEBHOOK_SINK_HTTPS_ONLY off"
-	case schemas.ReasonSecretsLocked:
-		return "give the sink the key that the destination's secrets are encrypted with (SECRETS_KEY)"
-	case schemas.ReasonDestinationRemoved, schemas.ReasonDestinationDisabled:
-		return "add the destination to the workspace and enable it"
-	case schemas.ReasonPlanViolation:
-		return "fix the calls, or the source's tracking plan"
-	case schemas.ReasonSourceUnknown:
-		return "put the source back into the workspace, then redrive them, or let them expire if it was removed on purpose"
-	case schemas.ReasonRecordTooLarge:
-		return "raise max.message.bytes of the topics"
-	case schemas.ReasonTopicUnavailable:
-		return "see the detail of the dead letters: allow the router to create the destination's topic, or fix the brokers that lead it"
-	case schemas.ReasonVersionUnknown:
-		return "upgrade all stages to the release that wrote them"
-	default:
-		return "see the detail of the dead letters"
-	}
+	return cmp.Or(remedies[reason], "see the detail of the dead letters")
 }
 
 // moment is a time of day where that says all.
