@@ -8,12 +8,13 @@ import (
 
 	"github.com/anabranch/anabranch/ingest"
 	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/personas"
 	"github.com/anabranch/anabranch/router"
 	webhooksink "github.com/anabranch/anabranch/webhook-sink"
 )
 
 // stages have settings of each kind.
-var stages = pipeline.List{ingest.Stage, router.Stage, webhooksink.Stage}
+var stages = pipeline.List{ingest.Stage, router.Stage, personas.Stage, webhooksink.Stage}
 
 func everything() *Config { return &Config{Stages: stages.Make()} }
 
