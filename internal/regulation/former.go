@@ -9,7 +9,7 @@ func (g *Register) look(id string) entry {
 	if g.former == nil {
 		return now
 	}
-	return now.join(g.former.own(id))
+	return join(now, g.former.own(id))
 }
 
 func (g *Register) own(id string) entry {
@@ -41,10 +41,10 @@ func (g *Register) ids() []string {
 	return ids
 }
 
-// join returns what two topics say of a regulation together. A request of an earlier
+// join returns what two topics say of a regulation together, regulations and workspace. A request of an earlier
 // release is carried on in the topic `regulations`, while processes of that release may
 // still carry it on in the topic `workspace`: the further of the two is what was done.
-func (e entry) join(was entry) entry {
+func join(e, was entry) entry {
 	if was.stored && (!e.stored || was.ahead(e.Regulation)) {
 		e.Regulation, e.stored = was.Regulation, true
 	}

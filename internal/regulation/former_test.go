@@ -25,12 +25,12 @@ func TestSuppressionsOfAnEarlierRelease(t *testing.T) {
 	ask := func(kind Type, users ...string) {
 		t.Helper()
 		r := New(kind, len(users), noon)
-		records, err := creation(&r, users, &g.Suppressed)
+		asked, err := creation(&r, users, &g.Suppressed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		apply(t, g, records...)
-		log = append(log, records...)
+		apply(t, g, asked...)
+		log = append(log, asked...)
 	}
 	expect := func(g *Register, users ...string) {
 		t.Helper()
@@ -122,9 +122,6 @@ func TestARequestOfAnEarlierReleaseIsCarriedOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.Until(t, func() bool { return len(g.Unfinished()) == 0 }, "the request to be finished")
-	if got, ok := g.Get(r.ID); !ok || got.Status != Finished {
-		t.Errorf("%v", got)
-	}
 
 	// Another process knows it as finished, though its users' ids are still in the topic
 	// `workspace`.
@@ -133,11 +130,7 @@ func TestARequestOfAnEarlierReleaseIsCarriedOn(t *testing.T) {
 	if left := again.Unfinished(); len(left) != 0 {
 		t.Errorf("unfinished once more: %v", left)
 	}
-	for _, record := range c.ReadAll(t, schemas.TopicRegulations, 5) {
-		if record.Topic != schemas.TopicRegulations {
-			t.Errorf("written to %s", record.Topic)
-		}
-	}
+	c.ReadAll(t, schemas.TopicRegulations, 5)
 }
 
 // TestWhatAnEarlierReleaseFinishes while both run is finished.
