@@ -171,6 +171,18 @@ func (d *Destination) remedy(window time.Duration) string {
 		do, terminal.Moment(d.FailingSince.Add(window)))
 }
 
+// remedyAtSink is what helps against a reason for which the sink sends nothing.
+func remedyAtSink(reason schemas.Reason) string {
+	switch reason {
+	case schemas.ReasonNotHTTPS:
+		return "give the destination an https endpoint, or switch WEBHOOK_SINK_HTTPS_ONLY off"
+	case schemas.ReasonSecretsLocked:
+		return "give the sink the key that the destination's secrets are encrypted with (SECRETS_KEY)"
+	default:
+		return "use a public address, or open its network with WEBHOOK_SINK_ALLOW_NETWORKS"
+	}
+}
+
 // remedyOf is what helps against a reason to retry or to give up.
 func remedyOf(reason schemas.Reason) string {
 	switch reason {
@@ -186,12 +198,8 @@ func remedyOf(reason schemas.Reason) string {
 		return "put the URL it redirects to into the workspace"
 	case schemas.ReasonStatus4xx:
 		return "see in the receiver's log why it refuses them"
-	case schemas.ReasonAddressRefused:
-		return "use a public address, or open its network with WEBHOOK_SINK_ALLOW_NETWORKS"
-	case schemas.ReasonNotHTTPS:
-		return "give the destination an https endpoint, or switch WEBHOOK_SINK_HTTPS_ONLY off"
-	case schemas.ReasonSecretsLocked:
-		return "give the sink the key that the destination's secrets are encrypted with (SECRETS_KEY)"
+	case schemas.ReasonAddressRefused, schemas.ReasonNotHTTPS, schemas.ReasonSecretsLocked:
+		return remedyAtSink(reason)
 	case schemas.ReasonDestinationRemoved, schemas.ReasonDestinationDisabled:
 		return "add the destination to the workspace and enable it"
 	case schemas.ReasonPlanViolation:
