@@ -122,9 +122,6 @@ func TestARequestOfAnEarlierReleaseIsCarriedOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.Until(t, func() bool { return len(g.Unfinished()) == 0 }, "the request to be finished")
-	if got, ok := g.Get(r.ID); !ok || got.Status != Finished {
-		t.Errorf("%v", got)
-	}
 
 	// Another process knows it as finished, though its users' ids are still in the topic
 	// `workspace`.
