@@ -480,7 +480,7 @@ func stepped(t *testing.T, r *rand.Rand, s Store, m model, files vfs.FS) Store {
 		limit := r.IntN(9)
 		var after Timer
 		if r.IntN(2) == 0 {
-			after = Timer{noon.Add(time.Duration(r.IntN(130)) * time.Second), []byte(fmt.Sprint("u", r.IntN(200)))}
+			after = Timer{noon.Add(time.Duration(r.IntN(130)) * time.Second), fmt.Append(nil, "u", r.IntN(200))}
 		}
 		same(t, due(t, s, p, after, until, limit), part.due(after, until, limit))
 		from := fmt.Sprint("u", r.IntN(200))
