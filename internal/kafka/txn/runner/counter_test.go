@@ -23,7 +23,7 @@ const (
 )
 
 // echoes is the second topic of a counter of two, with as many partitions as the first.
-const echoes = "echoes"
+const echoes = "deliver.echoes"
 
 // counter is a stage with state: how often each key has come, on all that it reads. It
 // says each new number.
