@@ -20,6 +20,13 @@ const (
 	invalid   = "invalid"
 )
 
+// What may become of restoring partitions, as the label result of the restores has it.
+const (
+	restored = "done"
+	refused  = "refused" // state and offsets do not fit each other
+	unread   = "failed"  // the brokers or the store did not do what they should
+)
+
 // metrics are the stage's. What a transaction does counts when it has committed.
 type metrics struct {
 	events   *prometheus.CounterVec
@@ -28,8 +35,10 @@ type metrics struct {
 	ticks    prometheus.Counter
 	timers   prometheus.Counter
 	overdue  prometheus.Gauge
+	restores *prometheus.CounterVec
 	restored prometheus.Counter
 	left     prometheus.Gauge
+	broken   prometheus.Gauge
 	filled   prometheus.Counter
 	unfilled prometheus.Gauge
 	swept    prometheus.Counter
@@ -90,6 +99,8 @@ func newMetrics(reg prometheus.Registerer, s store.Store) *metrics {
 		ticks:     counter("ticks_total", "Ticks of the partitions' clocks that were processed."),
 		timers:    counter("timers_total", "Users who were looked at because time had passed."),
 		overdue:   gauge("timers_overdue_seconds", "How far the clock of the partition that is furthest behind is behind the time of its last tick."),
+		restores:  counters("restores_total", "Attempts to restore the state of users of partitions, by result: done, refused (their state and the offsets of the group do not fit each other), failed (the brokers or the store did not do what they should). What is not done is tried again.", "result"),
+		broken:    gauge("store_failed", "1 when the store of the state of users has failed, which ends the process, else 0."),
 		restored:  counter("restored_records_total", "Records of personas-changelog that were read to restore the state of users."),
 		left:      gauge("restore_left_records", "Records of personas-changelog that are still to be read before partitions can be processed; 0 when none is being restored."),
 		filled:    counter("backfilled_records_total", "Records of raw-events that were read once more for new definitions."),
@@ -107,6 +118,9 @@ func newMetrics(reg prometheus.Registerer, s store.Store) *metrics {
 	reg.MustRegister(m.duration)
 	for _, result := range []string{folded, own, nobody, deleted, forwarded, invalid} {
 		m.events.WithLabelValues(result)
+	}
+	for _, result := range []string{restored, refused, unread} {
+		m.restores.WithLabelValues(result)
 	}
 	of := func(name, help string, value func(store.Stats) int64) {
 		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "anabranch_personas_" + name, Help: help}, func() float64 { return float64(value(s.Stats())) }))

@@ -2,6 +2,7 @@ package personas
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -48,7 +49,7 @@ type processor struct {
 
 func newProcessor(cfg Config, set Settings, s store.Store, m *metrics) *processor {
 	p := &processor{
-		cfg: cfg, set: set, store: attend(s), metrics: m,
+		cfg: cfg, set: set, store: attend(s, m.broken), metrics: m,
 		parts: make(map[int32]*partition), open: make(map[int32]*work), lent: make(map[string]*catalogue),
 	}
 	p.restorer = &changelog.Restorer{
@@ -67,7 +68,15 @@ func newProcessor(cfg Config, set Settings, s store.Store, m *metrics) *processo
 // Restore implements [runner.Stateful].
 func (p *processor) Restore(ctx context.Context, at map[kafka.Partition]runner.Place) error {
 	err := p.restore(ctx, at)
-	if err != nil && ctx.Err() == nil {
+	switch {
+	case err == nil:
+		p.metrics.restores.WithLabelValues(restored).Inc()
+	case ctx.Err() == nil:
+		result := unread
+		if errors.Is(err, errUnfit) {
+			result = refused
+		}
+		p.metrics.restores.WithLabelValues(result).Inc()
 		p.set.Logger.Error("partitions can't be processed without the state of their users, retrying", "error", kafka.Advised(err))
 	}
 	return err
@@ -123,6 +132,9 @@ func (p *processor) restore(ctx context.Context, at map[kafka.Partition]runner.P
 	return nil
 }
 
+// errUnfit says that the state of users is of another place than the group's offset.
+var errUnfit = errors.New("expected them to be equal")
+
 // begin is where processing of a partition goes on by the state that was restored. Where
 // the group has an offset the two have to agree.
 func begin(of kafka.Partition, place runner.Place, c *changelog.Checkpoint) (next int64, err error) {
@@ -137,7 +149,7 @@ func begin(of kafka.Partition, place runner.Place, c *changelog.Checkpoint) (nex
 	case !place.Committed:
 		return place.Next, nil
 	case next != place.Found:
-		return 0, fmt.Errorf("state of users on partition %d is of offset %d of %s, and the group has processed up to %d: expected them to be equal", of.Num, next, of.Topic, place.Found)
+		return 0, fmt.Errorf("state of users on partition %d is of offset %d of %s, and the group has processed up to %d: %w", of.Num, next, of.Topic, place.Found, errUnfit)
 	}
 	return place.Next, nil
 }
