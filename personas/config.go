@@ -79,6 +79,9 @@ type Settings struct {
 	// Definitions returns those in force. As long as it returns the same pointer, nothing
 	// has changed.
 	Definitions func() *engine.Definitions
+	// Listened says whether an enabled destination gets what comes from a source. Nil: of
+	// each source one does.
+	Listened func(source string) bool
 	// Suppressed says of whom nothing may be told. Nil: of everybody something may.
 	Suppressed func(userID string) bool
 	// AnonymousIDs returns how many anonymous ids a user may claim in a time. Nil: 100 in a

@@ -54,6 +54,13 @@
 // passed on, by the owner of its record. Nothing is remembered without definitions: the
 // partitions are assigned anew with the first one (TestCopiesCountOnce).
 //
+// While nothing is defined nothing is written, not even how far a partition is: its record
+// says so once, and the group's offsets hold (TestNothingIsKeptWithoutDefinitions).
+//
+// An order to delete a user is an event of their own partition, so which sources have seen
+// them is known when it is read, and the notifications are in the transaction that forgets
+// them (TestADeletionIsToldWhereTheUserWasSeen).
+//
 // A store that has failed has failed for good, and the partitions that it has are nobody
 // else's as long as this process is a member: so the stage ends (TestAStoreThatFails).
 //

@@ -37,7 +37,8 @@ type work struct {
 	ticks []tick
 	// from is a record that what is written was made from.
 	from *kgo.Record
-	// written is the record of meta, whose offset is known when it is acknowledged.
+	// written is the record of meta, whose offset is known when it is acknowledged; nil:
+	// there is none.
 	written *kgo.Record
 	left    bool // there is more to do at once
 }

@@ -46,6 +46,7 @@ func Stage() *pipeline.Stage {
 			own.DataDir = cmp.Or(own.DataDir, p.Files)
 			s, err := New(own, Settings{
 				Logger: p.Logger, Registerer: p.Registerer, Definitions: definitionsOf(p.Workspace),
+				Listened:   func(source string) bool { return len(p.Workspace.Load().Listeners(source)) > 0 },
 				Suppressed: func(user string) bool { return p.Register.Suppressed.Has([]byte(user)) },
 				AnonymousIDs: func() (int, time.Duration) {
 					bound := p.Workspace.Load().AnonymousIDs()

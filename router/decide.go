@@ -3,6 +3,7 @@ package router
 import (
 	"slices"
 
+	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/router/internal/integrations"
 	"github.com/anabranch/anabranch/schemas"
@@ -78,5 +79,8 @@ func (f *filter) decide(into []decision, h *schemas.Headers, s *workspace.Snapsh
 // wanted reports whether a destination gets what is told of audiences and computed traits:
 // a definition may narrow that. A call of another source has nothing to say about it.
 func wanted(h *schemas.Headers, destination string) bool {
+	if regulation.IsOrder(h) {
+		return false // it is for personas
+	}
 	return h.Only == nil || h.Source != workspace.SourcePersonas || slices.Contains(h.Only, destination)
 }

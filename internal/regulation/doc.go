@@ -20,6 +20,7 @@
 //	register, suppressed the state in memory, as the topic says
 //	renewal              the topic read from its start, at first or again
 //	former               what earlier releases wrote, joined with what is known now
+//	notification         the events on raw-events by which users are deleted
 //	ledger, run          the transactions that change the topic
 //
 // A [Register] is filled by whoever follows the topic, record by record in the

@@ -27,6 +27,9 @@ type Meta struct {
 	Residue []engine.LeafID `json:",omitempty"`
 	Fills   []Fill          `json:",omitempty"`
 	Sweep   *Sweep          `json:",omitempty"`
+	// Idle says that nothing is defined: what was processed is where the group's offsets
+	// say, and Raw and Internal are where they were once.
+	Idle bool `json:",omitempty"`
 }
 
 // Fill is a part of raw-events that leaves are still to be filled from: from Next up to
