@@ -87,6 +87,8 @@ type Settings struct {
 	// AnonymousIDs returns how many anonymous ids a user may claim in a time. Nil: 100 in a
 	// week.
 	AnonymousIDs func() (most int, per time.Duration)
+	// Uncompacted says that the brokers never compact the changelog.
+	Uncompacted bool
 	// Kafka are the options that every client of the process shares.
 	Kafka []kgo.Opt
 	// Topics looks at the topics.

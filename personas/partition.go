@@ -18,6 +18,9 @@ type partition struct {
 	// start is where raw-events was begun with: what stood before is processed, or gone.
 	start int64
 
+	// trimmed is up to where the changelog was deleted, as far as is known.
+	trimmed int64
+
 	// ticks have not been followed yet: the clock waits for the calls before them.
 	ticks []tick
 }

@@ -33,6 +33,8 @@ type processor struct {
 	metrics  *metrics
 	restorer *changelog.Restorer
 	history  *backfill.Reader
+	trimmer  *trimmer
+	leastLog int64
 	copies   *copies.Copies // nil: every call counts
 	unread   logging.Sampler[int32]
 	// count is how many partitions each of the topics has.
@@ -54,7 +56,7 @@ type processor struct {
 
 func newProcessor(cfg Config, set Settings, s store.Store, m *metrics) *processor {
 	p := &processor{
-		cfg: cfg, set: set, store: attend(s), metrics: m,
+		cfg: cfg, set: set, store: attend(s), metrics: m, trimmer: newTrimmer(set), leastLog: leastLog,
 		parts: make(map[int32]*partition), open: make(map[int32]*work), lent: make(map[string]*catalogue),
 	}
 	p.restorer = &changelog.Restorer{
@@ -414,6 +416,10 @@ func (p *processor) Complete(ctx context.Context, t *runner.Transaction) {
 			p.fail(t, err)
 			return
 		}
+		if err := p.rewrite(w); err != nil {
+			p.fail(t, err)
+			return
+		}
 		p.write(ctx, t, w)
 	}
 }
@@ -478,6 +484,12 @@ func (p *processor) apply() error {
 		p.batch.SetCheckpoint(num, w.Encode())
 	}
 	err := p.store.Apply(&p.batch)
+	for num, w := range p.open {
+		if w.Needed > w.trimmed && p.parts[num] == w.partition {
+			w.trimmed = w.Needed
+			p.trimmer.before(num, w.trimmed)
+		}
+	}
 	if err != nil {
 		// What is in memory is ahead of the store now: none of it is to be used.
 		for num := range p.open {

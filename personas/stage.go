@@ -52,7 +52,7 @@ func Stage() *pipeline.Stage {
 					bound := p.Workspace.Load().AnonymousIDs()
 					return bound.Max, time.Duration(bound.Per)
 				},
-				Kafka: p.Kafka(name), Topics: p.Topics,
+				Uncompacted: p.Boot != "", Kafka: p.Kafka(name), Topics: p.Topics,
 				TransactionalID: transactions + p.Instance, InstanceID: p.Member, Returns: p.Returns,
 			})
 			if err != nil {
