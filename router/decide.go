@@ -3,6 +3,7 @@ package router
 import (
 	"slices"
 
+	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/router/internal/integrations"
 	"github.com/anabranch/anabranch/schemas"
@@ -79,6 +80,9 @@ func (f *filter) decide(into []decision, h *schemas.Headers, s *workspace.Snapsh
 // which a definition may narrow, or an imported call, which the import may: that one says
 // so by its version. Any other call has nothing to say about it.
 func wanted(h *schemas.Headers, destination string) bool {
+	if regulation.IsOrder(h) {
+		return false // it is for personas
+	}
 	narrows := h.Source == workspace.SourcePersonas || h.Version >= narrowedImport
 	return h.Only == nil || !narrows || slices.Contains(h.Only, destination)
 }

@@ -69,6 +69,10 @@ func TestDecide(t *testing.T) {
 				{destination: "sms", result: dead, reason: schemas.ReasonTopicUnavailable, detail: "gone"},
 			},
 		},
+		"an order to forget a user, to nobody": {
+			headers: schemas.Headers{Source: "personas", Type: schemas.TypeDelete, Origin: schemas.OriginDeletion, Only: []string{"mail"}},
+			want:    []decision{{destination: "mail", result: filtered}, {destination: "push", result: filtered}, {destination: "sms", result: filtered}},
+		},
 		"of one that was sent again": {
 			headers: schemas.Headers{Source: "personas", Origin: schemas.OriginReplay, Only: []string{"gone"}},
 			want:    []decision{{destination: "mail", result: filtered}, {destination: "push", result: filtered}, {destination: "sms", result: filtered}},
