@@ -61,7 +61,7 @@ func (f *facts) whole(outcome Outcome, reason string) Destination {
 // unrouted are the destinations that something is known of although the router's decisions
 // are not.
 func (f *facts) unrouted(of names) []Destination {
-	var ids []string
+	ids := make([]string, 0, len(f.tries)+len(f.letters))
 	for i := range f.tries {
 		ids = append(ids, f.tries[i].Destination)
 	}
@@ -69,8 +69,9 @@ func (f *facts) unrouted(of names) []Destination {
 		ids = append(ids, f.letters[i].destination)
 	}
 	slices.Sort(ids)
-	all := []Destination{}
-	for _, id := range slices.Compact(ids) {
+	ids = slices.Compact(ids)
+	all := make([]Destination, 0, len(ids))
+	for _, id := range ids {
 		all = append(all, f.sent(id, of))
 	}
 	return all
@@ -165,7 +166,7 @@ func (f *facts) letter(d *Destination) {
 }
 
 // shown is an attempt for people and programs. before are those before it.
-func (t *try) shown(hosts []string, before []try) Attempt {
+func (t try) shown(hosts []string, before []try) Attempt {
 	a := Attempt{
 		At: t.At.UTC(), Verdict: t.Outcome.String(), MS: t.Took.Milliseconds(), Number: t.Number, Reason: t.Reason,
 		Repeat: slices.ContainsFunc(before, t.repeats),
@@ -181,13 +182,13 @@ func (t *try) shown(hosts []string, before []try) Attempt {
 }
 
 // attempted reports whether anything was sent, or tried to be.
-func (t *try) attempted() bool {
+func (t try) attempted() bool {
 	return t.Endpoints != 0 && t.Outcome != journal.Withheld && t.Outcome != journal.Deferred
 }
 
 // repeats reports whether an attempt is the same as an earlier one: it was of the same
 // record, though a redriven event has a record of its own.
-func (t *try) repeats(earlier try) bool {
+func (t try) repeats(earlier try) bool {
 	return earlier.from == t.from && earlier.Offset == t.Offset && earlier.Destination == t.Destination &&
 		earlier.Number == t.Number && earlier.attempted() && t.attempted()
 }

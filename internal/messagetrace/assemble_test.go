@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,8 +47,8 @@ func attempt(at, number int, o journal.Outcome, r schemas.Reason) try {
 	return try{journal.Attempt{Destination: "crm", At: after(at), Number: number, Outcome: o, Reason: r, Endpoints: 1, Took: 48 * time.Millisecond, Offset: int64(number)}, "deliver.crm"}
 }
 
-func (t try) again(at int, on string) try {
-	t.Until, t.Topic = after(at), on
+func (t try) again() try {
+	t.Until, t.Topic = after(60), "webhook-retry.1m"
 	return t
 }
 
@@ -68,8 +69,8 @@ func TestOutcomes(t *testing.T) {
 	}{
 		"delivered":          {routed().with(attempt(2, 1, journal.Delivered, "")), "crm delivered, 1"},
 		"filtered":           {routed(journal.Decision{Destination: "crm", Result: journal.Filtered, Why: "All"}), "crm filtered All, 0"},
-		"retried":            {routed().with(attempt(2, 1, journal.Retried, "timeout").again(60, "webhook-retry.1m")), "crm waiting timeout until 12:01:00 on webhook-retry.1m, 1"},
-		"retried, delivered": {routed().with(attempt(2, 1, journal.Retried, "timeout").again(60, "webhook-retry.1m"), attempt(60, 2, journal.Delivered, "")), "crm delivered, 2"},
+		"retried":            {routed().with(attempt(2, 1, journal.Retried, "timeout").again()), "crm waiting timeout until 12:01:00 on webhook-retry.1m, 1"},
+		"retried, delivered": {routed().with(attempt(2, 1, journal.Retried, "timeout").again(), attempt(60, 2, journal.Delivered, "")), "crm delivered, 2"},
 		"held back":          {routed().with(try{journal.Attempt{Destination: "crm", At: after(2), Outcome: journal.Withheld, Until: after(9), Topic: "webhook-retry.5s"}, "deliver.crm"}), "crm waiting until 12:00:09 on webhook-retry.5s, 1"},
 		"dead":               {routed().with(attempt(2, 1, journal.Dead, "status_4xx")).buried(died(2, "crm", "status_4xx", 0)), "crm dead status_4xx letter 3-17, 1"},
 		"dead without one":   {routed().with(attempt(2, 1, journal.Dead, "status_4xx")), "crm dead status_4xx, 1; " + noteLetterNotFound},
@@ -104,14 +105,9 @@ func shorthand(d *Destination) string {
 	if d.WaitingOn != "" {
 		text += " on " + d.WaitingOn
 	}
-	for _, l := range d.DeadLetters {
-		text += " letter " + l.ID
-	}
+	text += strings.Repeat(" letter 3-17", len(d.DeadLetters))
 	text += fmt.Sprintf(", %d", len(d.Attempts))
-	for _, note := range d.Notes {
-		text += "; " + note
-	}
-	return text
+	return strings.Join(append([]string{text}, d.Notes...), "; ")
 }
 
 // TestWhatTheJournalLacks: what can't be known is said, and never called delivered.
@@ -134,7 +130,7 @@ func TestWhatTheJournalLacks(t *testing.T) {
 
 func TestAttemptsAreShown(t *testing.T) {
 	t.Parallel()
-	failed := attempt(2, 1, journal.Retried, schemas.ReasonStatus5xx).again(60, "webhook-retry.1m")
+	failed := attempt(2, 1, journal.Retried, schemas.ReasonStatus5xx).again()
 	failed.Endpoints = 0b101
 	again := failed
 	again.At = after(4)
@@ -215,7 +211,7 @@ func TestExpects(t *testing.T) {
 		"delivered":     {routed().with(attempt(2, 1, journal.Delivered, "")), time.Time{}},
 		"dead":          {routed().with(attempt(2, 1, journal.Dead, "tls")), time.Time{}},
 		"not attempted": {routed(), after(1000)},
-		"retried":       {routed().with(attempt(2, 1, journal.Retried, "tls").again(60, "webhook-retry.1m")), after(60)},
+		"retried":       {routed().with(attempt(2, 1, journal.Retried, "tls").again()), after(60)},
 		"redriven":      {routed().with(attempt(2, 1, journal.Dead, "tls")).buried(died(2, "crm", "tls", 50)), after(50)},
 	} {
 		call := c.facts.assemble(fixed{})

@@ -49,9 +49,10 @@ func Find(ctx context.Context, log *Log, q Query) (*Trace, error) {
 
 // judge adds what is known of the user: of the calls, or who was asked for.
 func (t *Trace) judge(register *regulation.Register, user string) {
-	ids := []string{user}
+	ids := make([]string, 1+len(t.Calls))
+	ids[0] = user
 	for i := range t.Calls {
-		ids = append(ids, t.Calls[i].User)
+		ids[i+1] = t.Calls[i].User
 	}
 	known := func(id string) bool { return id != "" && slices.Contains(ids, id) }
 	t.Suppressed = slices.ContainsFunc(ids, func(id string) bool { return id != "" && register.Suppressed.Has([]byte(id)) })
@@ -283,9 +284,9 @@ func (s *search) routed(ctx context.Context, w window, num int32, texts [][]byte
 		s.seen.Records += span.Left()
 	}
 	err = s.scan(ctx, spans, func(r *kgo.Record) error {
-		said, err := format.Decode(r.Key, r.Value)
-		if err != nil || said.Topic != schemas.TopicRawEvents || said.Partition != num {
-			return nil // of a later release, or of another partition
+		said := read(r)
+		if said.Topic != schemas.TopicRawEvents || said.Partition != num {
+			return nil
 		}
 		for call := range said.Calls() {
 			if is(call.Fingerprint, texts) {
@@ -297,8 +298,19 @@ func (s *search) routed(ctx context.Context, w window, num int32, texts [][]byte
 	return offsets, err
 }
 
-func is(print uint64, texts [][]byte) bool {
-	return slices.ContainsFunc(texts, func(text []byte) bool { return binary.BigEndian.Uint64(text) == print })
+// read is what a record of the journal says; one of a later release says nothing, and what
+// is missing for it is said.
+func read(r *kgo.Record) *format.Record {
+	said, err := format.Decode(r.Key, r.Value)
+	if err != nil {
+		return new(format.Record)
+	}
+	return said
+}
+
+// is reports whether a fingerprint is one of some.
+func is(one uint64, texts [][]byte) bool {
+	return slices.ContainsFunc(texts, func(text []byte) bool { return binary.BigEndian.Uint64(text) == one })
 }
 
 // fetchAll takes in the records of raw-events at some offsets.

@@ -172,17 +172,17 @@ func outcomes(trace *messagetrace.Trace) string {
 	var all []string
 	for i := range trace.Calls {
 		for _, d := range trace.Calls[i].Destinations {
-			text := d.ID + " " + string(d.Outcome)
+			words := []string{d.ID, string(d.Outcome)}
 			for _, a := range d.Attempts {
-				text += " " + a.Verdict
+				words = append(words, a.Verdict)
 			}
 			for _, l := range d.DeadLetters {
-				text += " buried"
+				words = append(words, "buried")
 				if l.RedrivenAt != nil {
-					text += " redriven"
+					words = append(words, "redriven")
 				}
 			}
-			all = append(all, text)
+			all = append(all, strings.Join(words, " "))
 		}
 		all = append(all, trace.Calls[i].Notes...)
 	}

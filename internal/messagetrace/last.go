@@ -15,7 +15,6 @@ import (
 	"github.com/anabranch/anabranch/internal/kafka/ranges"
 	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/schemas"
-	"github.com/anabranch/anabranch/schemas/journal"
 )
 
 // Selection says which events are meant: those that a destination got, or should have got,
@@ -96,10 +95,7 @@ type sighting struct {
 }
 
 func (l *lister) take(r *kgo.Record) error {
-	said, err := journal.Decode(r.Key, r.Value)
-	if err != nil {
-		return nil // of a later release
-	}
+	said := read(r)
 	for a := range said.Attempts() {
 		wanted := (l.of.Destination == "" || l.of.Destination == a.Destination) && (l.of.Reason == "" || l.of.Reason == a.Reason)
 		event := printed{a.Fingerprint, a.Destination}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -73,7 +75,7 @@ func (l *Log) spans(ctx context.Context, topic string, nums []int32, w window) (
 	}
 	wanted := make(map[int32]ranges.Range, len(held))
 	for num, r := range held {
-		if nums == nil || contains(nums, num) {
+		if nums == nil || slices.Contains(nums, num) {
 			if w.To.Before(time.Now()) {
 				r.End = min(r.End, ends[num].Start)
 			}
@@ -81,15 +83,6 @@ func (l *Log) spans(ctx context.Context, topic string, nums []int32, w window) (
 		}
 	}
 	return ranges.Spans(topic, wanted), nil
-}
-
-func contains(nums []int32, num int32) bool {
-	for _, n := range nums {
-		if n == num {
-			return true
-		}
-	}
-	return false
 }
 
 // scan hands out the records of spans whose bytes hold one of some texts.
@@ -105,7 +98,7 @@ func (l *Log) beginning(ctx context.Context, topic string, nums []int32) (latest
 		return latest, err
 	}
 	for num, r := range held {
-		if r.Start == 0 || r.Start == r.End || nums != nil && !contains(nums, num) {
+		if r.Start == 0 || r.Start == r.End || nums != nil && !slices.Contains(nums, num) {
 			continue
 		}
 		first, err := ranges.Fetch(ctx, l.Topics.Client, topic, num, r.Start, 1)
@@ -153,19 +146,12 @@ func (l *Log) named(ctx context.Context, since time.Time) (*called, error) {
 	}
 	c := &called{l.Workspace, make(map[string]time.Time)}
 	err = l.scan(ctx, spans, func(r *kgo.Record) error {
-		if id, ok := bytesCutPrefix(r.Key, kind); ok {
+		if id, ok := strings.CutPrefix(string(r.Key), kind); ok {
 			c.changes[id] = latest(c.changes[id], r.Timestamp)
 		}
 		return nil
 	}, []byte(kind))
 	return c, err
-}
-
-func bytesCutPrefix(key []byte, prefix string) (string, bool) {
-	if len(key) > len(prefix) && string(key[:len(prefix)]) == prefix {
-		return string(key[len(prefix):]), true
-	}
-	return "", false
 }
 
 // users is what is known of users, which is read while calls are searched.

@@ -36,15 +36,15 @@ func (s *search) pursue(ctx context.Context, all []*facts) ([]Call, error) {
 	groups := make(map[string][]*facts)
 	var order []string
 	for _, f := range all {
-		print := string(s.print(f.call.Source, f.key))
-		if groups[print] == nil {
-			order = append(order, print)
+		one := string(s.print(f.call.Source, f.key))
+		if groups[one] == nil {
+			order = append(order, one)
 		}
-		groups[print] = append(groups[print], f)
+		groups[one] = append(groups[one], f)
 	}
-	for _, print := range order {
-		chase := &chase{search: s, names: of, calls: groups[print], print: []byte(print)}
-		if err := chase.run(ctx); err != nil {
+	for _, one := range order {
+		c := &chase{search: s, names: of, calls: groups[one], print: []byte(one)}
+		if err = c.run(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -170,16 +170,10 @@ func (c *chase) journals(ctx context.Context) ([]int32, error) {
 
 // take takes in what a record of the journal says of the calls.
 func (c *chase) take(r *kgo.Record) error {
-	said, err := journal.Decode(r.Key, r.Value)
-	if err != nil {
-		return nil // of a later release; what is missing for it is said
-	}
-	if said.KeyID != c.prints.KeyID() {
-		return nil
-	}
-	print := binary.BigEndian.Uint64(c.print)
+	said := read(r)
+	wanted := binary.BigEndian.Uint64(c.print)
 	for call := range said.Calls() {
-		if call.Fingerprint != print {
+		if call.Fingerprint != wanted {
 			continue
 		}
 		for _, f := range c.calls {
@@ -189,7 +183,7 @@ func (c *chase) take(r *kgo.Record) error {
 		}
 	}
 	for attempt := range said.Attempts() {
-		if t := (try{attempt, said.Topic}); attempt.Fingerprint == print && !slices.Contains(c.tries, t) {
+		if t := (try{attempt, said.Topic}); attempt.Fingerprint == wanted && !slices.Contains(c.tries, t) {
 			c.tries = append(c.tries, t)
 		}
 	}
@@ -301,12 +295,9 @@ func (c *chase) marks(ctx context.Context) error {
 		return err
 	}
 	err = c.scan(ctx, spans, func(r *kgo.Record) error {
-		id, at, err := deadletters.ReadMark(r)
-		if err != nil {
-			return nil // from somebody else's hand
-		}
+		id, at, wrong := deadletters.ReadMark(r) // or from somebody else's hand
 		for i := range c.letters {
-			if l := &c.letters[i]; l.ID == id.String() && (l.RedrivenAt == nil || l.RedrivenAt.Before(at)) {
+			if l := &c.letters[i]; wrong == nil && l.ID == id.String() && (l.RedrivenAt == nil || l.RedrivenAt.Before(at)) {
 				l.RedrivenAt = &at
 			}
 		}

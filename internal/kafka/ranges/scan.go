@@ -100,7 +100,7 @@ type scan struct {
 
 // locate asks who leads the partitions.
 func (s *scan) locate(ctx context.Context, spans []*Span) error {
-	var names []string
+	names := make([]string, 0, len(spans))
 	for _, span := range spans {
 		names = append(names, span.Topic)
 	}
