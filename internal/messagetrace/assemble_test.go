@@ -187,6 +187,11 @@ func TestSharing(t *testing.T) {
 			tries, want = append(tries, own...), append(want, outcome)
 		}
 		all := len(tries)
+		if r.IntN(2) == 0 { // a copy, behind the call or between two of them
+			at := 1 + r.IntN(len(calls))
+			calls = slices.Insert(calls, at, &facts{offset: 8, routed: true, routing: &journal.Call{Result: journal.Duplicate}})
+			want = slices.Insert(want, at, Duplicate)
+		}
 		r.Shuffle(all, func(i, j int) { tries[i], tries[j] = tries[j], tries[i] })
 		share(calls, tries)
 		told := 0

@@ -3,6 +3,7 @@ package messagetrace
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -35,13 +36,11 @@ func Find(ctx context.Context, log *Log, q Query) (*Trace, error) {
 	users := log.users(ctx)
 	s := &search{Log: log, q: q, found: make(map[string]*facts)}
 	trace, err := s.run(ctx)
-	register, userErr := users()
-	switch {
-	case err != nil:
+	register, wrong := users()
+	if err = errors.Join(err, wrong); err != nil {
 		return nil, err
-	case userErr != nil:
-		trace.Notes = append(trace.Notes, "whether the user is suppressed is not known: "+userErr.Error())
-	case register != nil:
+	}
+	if register != nil {
 		trace.judge(register, q.User)
 	}
 	return trace, nil

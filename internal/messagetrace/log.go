@@ -40,9 +40,17 @@ type Log struct {
 // count is how many partitions a topic has; zero: there is none.
 func (l *Log) count(ctx context.Context, topic string) (n int, err error) {
 	if l.partitions == nil {
-		l.partitions, err = l.Topics.Counts(ctx)
+		if l.partitions, err = l.Topics.Counts(ctx); err != nil {
+			return 0, err
+		}
 	}
-	return l.partitions[topic], err
+	n, known := l.partitions[topic]
+	if !known { // or it is hidden, which is an error only of a question that names it
+		if n, err = l.Topics.Partitions(ctx, topic); err == nil {
+			l.partitions[topic] = n
+		}
+	}
+	return n, err
 }
 
 // home is the partition that the records of a key are on; false where there is no such

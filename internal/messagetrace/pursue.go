@@ -121,11 +121,27 @@ func (c *chase) follow(ctx context.Context) error {
 		if err = c.scan(ctx, spans, c.take, c.print); err != nil {
 			return err
 		}
+		if err = c.visible(ctx); err != nil {
+			return err
+		}
 		if err = c.bury(ctx); err != nil {
 			return err
 		}
 		from, length = w.To, 2*length
 	}
+}
+
+// visible is an error where the event waited on a topic that is hidden: what the journal
+// tells of it might be missed.
+func (c *chase) visible(ctx context.Context) error {
+	for i := range c.tries {
+		if c.tries[i].Outcome.Waits() {
+			if _, err := c.count(ctx, c.tries[i].Topic); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // next is where the journal goes on to tell, if it does.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/schemas/journal"
 )
 
 // share gives attempts to the calls that they are of, of calls that have one fingerprint:
@@ -16,6 +17,7 @@ func share(calls []*facts, tries []try) {
 	for _, f := range calls {
 		f.tries = nil
 	}
+	calls = slices.DeleteFunc(slices.Clone(calls), (*facts).ends)
 	if len(calls) == 0 {
 		return
 	}
@@ -39,6 +41,11 @@ func share(calls []*facts, tries []try) {
 		}
 		f.tries = append(f.tries, *t)
 	}
+}
+
+// ends reports whether the call ended at the router, as a copy does: no attempt is of it.
+func (f *facts) ends() bool {
+	return f.offset < 0 || f.routing != nil && f.routing.Result != journal.Routed
 }
 
 // firstOf is the call whose event stands at the nth offset of a destination's topic. What
