@@ -41,10 +41,10 @@ type window struct{ From, To time.Time }
 
 const (
 	firstWindow = 5 * time.Minute
-	// A clock that made an id may be behind that of ingest, and a client may have been
-	// offline; one that is ahead is as likely.
-	hintBefore = 5 * time.Minute
-	hintAfter  = 15 * time.Minute
+	// Clocks of clients are ahead or behind, and calls wait for their batch. Those of a client
+	// that was offline are found later.
+	hintBefore = 2 * time.Minute
+	hintAfter  = 5 * time.Minute
 )
 
 // windows are the parts of a time in the order in which they are searched: around when an

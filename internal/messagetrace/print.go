@@ -167,8 +167,8 @@ func (d *Destination) waits() string {
 // are put together, for there may be many.
 func (p *printer) history(d *Destination) {
 	type moment struct {
-		at   time.Time
-		text string
+		at, order time.Time
+		text      string
 	}
 	var all []moment
 	pauses := 0
@@ -178,23 +178,34 @@ func (p *printer) history(d *Destination) {
 			if pauses++; i+1 < len(d.Attempts) && d.Attempts[i+1].Endpoint == "" && d.Attempts[i+1].Until != nil {
 				continue
 			}
-			all = append(all, moment{a.At, a.pause(pauses)})
+			all = append(all, moment{a.At, a.At, a.pause(pauses)})
 			pauses = 0
 			continue
 		}
-		all = append(all, moment{a.At, a.text()})
+		all = append(all, moment{a.At, a.At, a.text()})
 	}
 	for _, l := range d.DeadLetters {
 		text := "dead letter " + l.ID + ": " + terminal.Safe(cmp.Or(l.Detail, string(l.Reason)))
-		all = append(all, moment{l.At, text})
+		all = append(all, moment{l.At, d.ended(&l), text})
 		if l.RedrivenAt != nil {
-			all = append(all, moment{*l.RedrivenAt, "redriven"})
+			all = append(all, moment{*l.RedrivenAt, *l.RedrivenAt, "redriven"})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b moment) int { return a.at.Compare(b.at) })
+	slices.SortStableFunc(all, func(a, b moment) int { return a.order.Compare(b.order) })
 	for _, m := range all {
 		p.event(2, m.at, "%s", m.text)
 	}
+}
+
+// ended is when the attempt ended that a dead letter is of: that is known a moment after
+// the letter was written.
+func (d *Destination) ended(l *DeadLetter) time.Time {
+	for i := range d.Attempts {
+		if a := &d.Attempts[i]; a.Verdict == journal.Dead.String() && !a.At.Before(l.At) && a.At.Sub(l.At) < around {
+			return a.At
+		}
+	}
+	return l.At
 }
 
 // text is an attempt in some words.
