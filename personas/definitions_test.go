@@ -225,7 +225,7 @@ func TestAStoreThatFails(t *testing.T) {
 	b.begun(t)
 	r := b.stage(t)
 	full := errors.New("no space left on device")
-	failing := &failingStore{Store: r.processor.store.Store, err: full}
+	failing := &failingStore{Store: store.NewMemory(), err: full}
 	r.processor.store.Store = failing
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(t.Context()) }()

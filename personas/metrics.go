@@ -68,7 +68,7 @@ func gauges() runner.Gauges {
 	}
 }
 
-func newMetrics(reg prometheus.Registerer, s store.Store) *metrics {
+func newMetrics(reg prometheus.Registerer, s *attended) *metrics {
 	counter := func(name, help string) prometheus.Counter {
 		c := prometheus.NewCounter(prometheus.CounterOpts{Name: "anabranch_personas_" + name, Help: help})
 		reg.MustRegister(c)

@@ -54,9 +54,9 @@ type processor struct {
 	err   error // of the store: the session ends with it
 }
 
-func newProcessor(cfg Config, set Settings, s store.Store, m *metrics) *processor {
+func newProcessor(cfg Config, set Settings, s *attended, m *metrics) *processor {
 	p := &processor{
-		cfg: cfg, set: set, store: attend(s), metrics: m, trimmer: newTrimmer(set), leastLog: leastLog,
+		cfg: cfg, set: set, store: s, metrics: m, trimmer: newTrimmer(set), leastLog: leastLog,
 		parts: make(map[int32]*partition), open: make(map[int32]*work), lent: make(map[string]*catalogue),
 	}
 	p.restorer = &changelog.Restorer{
