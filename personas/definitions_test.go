@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/definition"
@@ -191,6 +192,23 @@ func TestAStateThatDoesNotFit(t *testing.T) {
 		t.Error("the stage is ready")
 	}
 	b.heard(t, 0)
+}
+
+// TestARecordThatCantBeRead keeps its partition from being processed, and is named: without it
+// what was told would be told again.
+func TestARecordThatCantBeRead(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testkit.Brokers(t), engine.Definitions{Traits: []engine.Trait{counted()}})
+	b.begun(t)
+	if err := b.Client(t, manual()).ProduceSync(t.Context(), changelog.User(1, "u", []byte("broken"))).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	r := b.stage(t)
+	start(t, r)
+	testkit.Until(t, func() bool { return r.logs.Count(`record of user \"u\" at personas-changelog[1]`) > 0 }, "the record to be named")
+	if testutil.ToFloat64(r.processor.metrics.broken) == 0 || r.Ready() == nil {
+		t.Error("it is not counted, or the stage is ready")
+	}
 }
 
 // TestADeletion forgets a user, once for all notifications of a request.

@@ -35,6 +35,7 @@ type metrics struct {
 	filled   prometheus.Counter
 	unfilled prometheus.Gauge
 	swept    prometheus.Counter
+	broken   prometheus.Counter
 	merges   *prometheus.CounterVec
 
 	committed, aborted prometheus.Counter
@@ -97,6 +98,7 @@ func newMetrics(reg prometheus.Registerer, s *attended) *metrics {
 		filled:    counter("backfilled_records_total", "Records of raw-events that were read once more for new definitions."),
 		unfilled:  gauge("backfill_left_records", "Offsets of raw-events that are still to be read once more for new definitions, on the partitions of this process."),
 		swept:     counter("swept_users_total", "Users who were looked at because definitions had changed."),
+		broken:    counter("unreadable_records_total", "Times a partition was not processed since the record of a user can't be read; the log names it."),
 		merges:    counters("merges_total", "Ids that became another user's, by result: merged, linked (there was no state), refused (it is another user's already), limited (the user claimed too many), given_up (it was passed on too often).", "result"),
 		committed: transactions.WithLabelValues("committed"),
 		aborted:   transactions.WithLabelValues("aborted"),

@@ -87,6 +87,7 @@ func newProcessor(cfg Config, set Settings, s *attended, m *metrics) *processor 
 // Restore implements [runner.Stateful].
 func (p *processor) Restore(ctx context.Context, at map[kafka.Partition]runner.Place) error {
 	err := p.restore(ctx, at)
+	p.unreadable(err)
 	if err != nil && ctx.Err() == nil {
 		p.set.Logger.Error("partitions can't be processed without the state of their users, retrying", "error", kafka.Advised(err))
 	}
@@ -209,7 +210,7 @@ func dueOf() func(state []byte) (time.Time, error) {
 	return func(state []byte) (time.Time, error) {
 		profile, err := c.Decode(state)
 		if err != nil {
-			return time.Time{}, fmt.Errorf("user record of the changelog: %w", err)
+			return time.Time{}, err //nolint:wrapcheck // who calls says whose it is
 		}
 		return profile.Due(), nil
 	}
@@ -367,8 +368,17 @@ func (p *processor) inForce(m *changelog.Meta) (*catalogue, error) {
 	return c, err
 }
 
+// unreadable counts records of users that can't be read. Nothing is told of their partition
+// then: without the record what was told already would be told again.
+func (p *processor) unreadable(err error) {
+	if errors.Is(err, engine.ErrRecord) {
+		p.metrics.broken.Inc()
+	}
+}
+
 // fail has the transaction dropped, and the session ended, for an error of the store.
 func (p *processor) fail(t *runner.Transaction, err error) {
+	p.unreadable(err)
 	p.err = err
 	t.Drop()
 }
