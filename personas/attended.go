@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/anabranch/anabranch/personas/internal/store"
 )
 
@@ -15,6 +17,7 @@ type attended struct {
 
 	opened atomic.Bool
 	failed chan error
+	broken prometheus.Gauge // set to 1 then
 }
 
 func attend() *attended { return &attended{failed: make(chan error, 1)} }
@@ -40,6 +43,7 @@ func (a *attended) Stats() store.Stats {
 
 func (a *attended) note(err error) error {
 	if err != nil && !errors.Is(err, store.ErrClosed) {
+		a.broken.Set(1)
 		select {
 		case a.failed <- err:
 		default: // it is known

@@ -191,6 +191,9 @@ func TestAStateThatDoesNotFit(t *testing.T) {
 	if r.Ready() == nil {
 		t.Error("the stage is ready")
 	}
+	if n := testutil.ToFloat64(r.processor.metrics.restores.WithLabelValues(refused)); n == 0 {
+		t.Error("the refusal is not counted")
+	}
 	b.heard(t, 0)
 }
 
@@ -206,7 +209,7 @@ func TestARecordThatCantBeRead(t *testing.T) {
 	r := b.stage(t)
 	start(t, r)
 	testkit.Until(t, func() bool { return r.logs.Count(`record of user \"u\" at personas-changelog[1]`) > 0 }, "the record to be named")
-	if testutil.ToFloat64(r.processor.metrics.broken) == 0 || r.Ready() == nil {
+	if testutil.ToFloat64(r.processor.metrics.unreadable) == 0 || r.Ready() == nil {
 		t.Error("it is not counted, or the stage is ready")
 	}
 }
@@ -253,6 +256,9 @@ func TestAStoreThatFails(t *testing.T) {
 	b.send(t, b.track("u", "Order", time.Now()))
 	if err := <-ended; !errors.Is(err, full) {
 		t.Errorf("the stage ended with %v, expected %v", err, full)
+	}
+	if testutil.ToFloat64(r.processor.metrics.broken) != 1 {
+		t.Error("its metrics do not tell")
 	}
 	start(t, b.stage(t))
 	b.send(t, b.track("u", "Order", time.Now()))

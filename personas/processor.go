@@ -59,6 +59,7 @@ func newProcessor(cfg Config, set Settings, s *attended, m *metrics) *processor 
 		cfg: cfg, set: set, store: s, metrics: m, trimmer: newTrimmer(set), leastLog: leastLog,
 		parts: make(map[int32]*partition), open: make(map[int32]*work), lent: make(map[string]*catalogue),
 	}
+	s.broken = m.broken
 	p.restorer = &changelog.Restorer{
 		Log: set.Logger, Kafka: set.Kafka, Topics: set.Topics, Store: p.store, Due: dueOf(),
 		Progress: func(read int, left int64) {
@@ -88,7 +89,15 @@ func newProcessor(cfg Config, set Settings, s *attended, m *metrics) *processor 
 func (p *processor) Restore(ctx context.Context, at map[kafka.Partition]runner.Place) error {
 	err := p.restore(ctx, at)
 	p.unreadable(err)
-	if err != nil && ctx.Err() == nil {
+	switch {
+	case err == nil:
+		p.metrics.restores.WithLabelValues(restored).Inc()
+	case ctx.Err() == nil:
+		result := unread
+		if errors.Is(err, errUnfit) {
+			result = refused
+		}
+		p.metrics.restores.WithLabelValues(result).Inc()
 		p.set.Logger.Error("partitions can't be processed without the state of their users, retrying", "error", kafka.Advised(err))
 	}
 	return err
@@ -164,6 +173,9 @@ func (p *processor) place(ctx context.Context, at map[kafka.Partition]runner.Pla
 	return starts, nil
 }
 
+// errUnfit says that the state of users is of another place than the group's offset.
+var errUnfit = errors.New("expected them to be equal")
+
 // know gets what is known of the calls before the places where processing goes on. Without
 // definitions nobody asks.
 func (p *processor) know(ctx context.Context, at map[kafka.Partition]runner.Place) error {
@@ -196,7 +208,7 @@ func begin(of kafka.Partition, place runner.Place, c *changelog.Checkpoint) (nex
 	case !place.Committed || c.Idle:
 		return place.Next, nil
 	case next != place.Found:
-		return 0, fmt.Errorf("state of users on partition %d is of offset %d of %s, and the group has processed up to %d: expected them to be equal", of.Num, next, of.Topic, place.Found)
+		return 0, fmt.Errorf("state of users on partition %d is of offset %d of %s, and the group has processed up to %d: %w", of.Num, next, of.Topic, place.Found, errUnfit)
 	}
 	return place.Next, nil
 }
@@ -257,7 +269,7 @@ func (p *processor) ticking() []int32 {
 	var nums []int32
 	for num, part := range p.parts {
 		fresh := part.Catalogue != inForce && (part.Catalogue != "" || !none(d))
-		if fresh || len(part.Fills) > 0 || part.Sweep != nil || p.due(num, now) {
+		if fresh || len(part.Fills) > 0 || part.Sweep != nil || inHand(part.Resyncs) >= 0 || p.due(num, now) {
 			nums = append(nums, num)
 		}
 	}
@@ -372,7 +384,7 @@ func (p *processor) inForce(m *changelog.Meta) (*catalogue, error) {
 // then: without the record what was told already would be told again.
 func (p *processor) unreadable(err error) {
 	if errors.Is(err, engine.ErrRecord) {
-		p.metrics.broken.Inc()
+		p.metrics.unreadable.Inc()
 	}
 }
 
