@@ -16,7 +16,9 @@ const (
 	own       = "own"       // a call that the stage has made
 	nobody    = "nobody"    // it has no user
 	deleted   = "deletion"  // the request to delete its user
+	duplicate = "duplicate" // a copy of a call that was counted
 	forwarded = "forwarded" // its user is another one by now
+	ignored   = "ignored"   // nothing is defined
 	invalid   = "invalid"
 )
 
@@ -93,7 +95,7 @@ func newMetrics(reg prometheus.Registerer, s store.Store) *metrics {
 	}
 	transactions := counters("transactions_total", "Transactions by result: committed, aborted (a rebalance or a failed write; the records are processed again).", "result")
 	m := &metrics{
-		events:    counters("events_total", "Calls by result: folded into the state of their user, own (made by this stage), deletion (of their user), forwarded (their user is another one by now), nobody (without a user), invalid (not a call).", "result"),
+		events:    counters("events_total", "Calls by result: folded into the state of their user, own (made by this stage), deletion (of their user), duplicate (copies of calls within PERSONAS_DEDUP_WINDOW, and redriven ones), forwarded (their user is another one by now), nobody (without a user), ignored (nothing is defined), invalid (not a call).", "result"),
 		told:      counters("told_total", "Changes that were told, by class (audience, computed_trait) and cause (event, timer, edit, merge, sweep, resync).", "class", "cause"),
 		withheld:  counter("withheld_total", "Changes that were not told, since their user is suppressed."),
 		ticks:     counter("ticks_total", "Ticks of the partitions' clocks that were processed."),
@@ -116,7 +118,7 @@ func newMetrics(reg prometheus.Registerer, s store.Store) *metrics {
 		now: newTally(),
 	}
 	reg.MustRegister(m.duration)
-	for _, result := range []string{folded, own, nobody, deleted, forwarded, invalid} {
+	for _, result := range []string{folded, own, nobody, deleted, duplicate, forwarded, ignored, invalid} {
 		m.events.WithLabelValues(result)
 	}
 	for _, result := range []string{restored, refused, unread} {

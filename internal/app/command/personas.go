@@ -10,6 +10,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/deadletters"
+	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/internal/workspace/wsfile"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
@@ -339,7 +340,7 @@ func resyncPersonas(set *flag.FlagSet) Run {
 // withPersonas connects to the brokers, and gives up when none answers in time; to read a
 // long topic may take longer, and says how far it is.
 func withPersonas(ctx context.Context, program settings.Program, do func(*ask.Log) error) error {
-	return withDeadLetters(ctx, program, func(log *deadletters.Log) error {
+	return withDeadLetters(ctx, program, func(log *deadletters.Log, _ *regulation.Keys) error {
 		state, err := inTime(ctx, func(ctx context.Context) (wstopic.State, error) { return wstopic.Read(ctx, log.Kafka) })
 		if err != nil {
 			return err
