@@ -96,6 +96,7 @@ func (y *yard) lacking(t *testing.T, role string) string {
 		"dead-letters redrive": {"--all"},
 		"personas list":        nil,
 		"personas resync":      {"--destination", "told", "sign_ups"},
+		"trace":                {"m1"},
 	}
 	flags, command := args[role]
 	if !command {

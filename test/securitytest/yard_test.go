@@ -81,6 +81,7 @@ func (n *node) principals(t *testing.T) map[string]identity {
 		"personas list":        n.certified(t, "asks"),
 		"personas resync":      n.scram(t, kadm.ScramSha256, "resync"),
 		"status":               n.certified(t, "status"),
+		"trace":                n.scram(t, kadm.ScramSha256, "trace"),
 	}
 }
 
