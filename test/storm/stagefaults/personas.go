@@ -43,12 +43,12 @@ func KillPersonas(ctx context.Context, l *lab.Lab) (*report.Result, error) {
 // BrokerKillPersonas kills the broker and starts it again, under the same calls.
 func BrokerKillPersonas(ctx context.Context, l *lab.Lab) (*report.Result, error) {
 	cycles := lab.Pick(l, 2, 10)
-	broker, mortal := l.Broker.(lab.Mortal)
-	if !mortal {
-		return nil, errors.New("the broker can't be started again")
-	}
 	r := &report.Result{Faults: report.Faults{What: "kills of the broker", Claimed: cycles}}
 	return r, underCalls(ctx, l, r, 2, cycles*personasRate, func([]*child.Process) error {
+		broker, mortal := l.Broker.(lab.Mortal)
+		if !mortal {
+			return errors.New("the broker can't be started again")
+		}
 		for range cycles {
 			err := lab.InOrder(
 				func() error { return lab.Pause(ctx, 4*time.Second+time.Duration(l.Rand.Int64N(int64(6*time.Second)))) },
