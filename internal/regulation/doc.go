@@ -22,6 +22,7 @@
 //	renewal              the topic read from its start, at first or again
 //	former               what earlier releases wrote, joined with what is known now
 //	keys, rekey          the keys of hashes, and users who are written under a newer one
+//	notification         the events on raw-events by which users are deleted
 //	ledger, run          the transactions that change the topic
 //
 // A [Register] is filled by whoever follows the topic, record by record in the

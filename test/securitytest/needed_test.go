@@ -92,6 +92,7 @@ func (y *yard) lacking(t *testing.T, role string) string {
 		"dead-letters list":    nil,
 		"dead-letters redrive": {"--all"},
 		"personas list":        nil,
+		"trace":                {"m1"},
 	}
 	flags, command := args[role]
 	if !command {

@@ -74,6 +74,7 @@ func (n *node) principals(t *testing.T) map[string]identity {
 		"dead-letters redrive": n.scram(t, kadm.ScramSha512, "redrive"),
 		"personas list":        n.certified(t, "asks"),
 		"status":               n.certified(t, "status"),
+		"trace":                n.scram(t, kadm.ScramSha256, "trace"),
 	}
 }
 

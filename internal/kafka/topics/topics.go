@@ -145,3 +145,16 @@ func (t *Admin) Partitions(ctx context.Context, names ...string) (int, error) {
 	}
 	return count, nil
 }
+
+// Counts returns how many partitions each topic has that the principal may see.
+func (t *Admin) Counts(ctx context.Context) (map[string]int, error) {
+	details, err := t.admin.ListTopics(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list topics: %w", err)
+	}
+	counts := make(map[string]int, len(details))
+	for name, d := range details {
+		counts[name] = len(d.Partitions)
+	}
+	return counts, nil
+}

@@ -106,10 +106,6 @@ func TestWhatSealingChanges(t *testing.T) {
 // TestOnlyWhoDeliversOpensSecrets: and says of which it can't, while all others are served.
 func TestOnlyWhoDeliversOpensSecrets(t *testing.T) {
 	t.Parallel()
-	c := testkit.Brokers(t)
-	p := publisher(t, c)
-	p.Keys = ring(t, 1)
-	apply(t, p, secretive())
 	for name, tt := range map[string]struct {
 		secrets bool
 		keys    *wsseal.Ring
@@ -123,6 +119,10 @@ func TestOnlyWhoDeliversOpensSecrets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			c := testkit.Brokers(t)
+			p := publisher(t, c)
+			p.Keys = ring(t, 1)
+			apply(t, p, secretive())
 			f, live, out := following(t, c.Options(), func(set *FollowerSettings) { set.Secrets, set.Keys = tt.secrets, tt.keys })
 			ready(t, f)
 			crm, _ := live.Load().Destination("crm")
