@@ -69,7 +69,12 @@ func New(o Options) *Worker { return &Worker{Options: o} }
 // time that an attempt may take, was done.
 func (w *Worker) Work(ctx context.Context, j *dispatch.Job) {
 	for j != nil {
-		j = w.Done(j, w.handle(ctx, j))
+		o := w.handle(ctx, j)
+		next := w.Done(j, o)
+		if o.Verdict == outcome.Delivered { // of others a record was written, which may hold theirs
+			j.PutAway()
+		}
+		j = next
 	}
 }
 
