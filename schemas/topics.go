@@ -13,6 +13,7 @@ const (
 	TopicRedriven    = "dead-letters-redriven" // which dead letters were sent again, and when; key: <partition>-<offset>
 	TopicSeen        = "router-seen"           // which calls were routed, by fingerprint: digests of raw-events, by its partitions
 	TopicWorkspace   = "workspace"             // sources and destinations; key: <kind>/<id>
+	TopicImports     = "imports"               // how far each import of files is; key: its digest
 	TopicRegulations = "regulations"           // deletion requests and suppressed users; key: <kind>/<id>
 
 	// Of the stage personas, with as many partitions as raw-events. What concerns one user

@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/deadletters/listing"
@@ -96,17 +98,9 @@ func redriveDeadLetters(set *flag.FlagSet) Run {
 			return fmt.Errorf("%s: expected either a selection or --all, found both", flags.Name())
 		}
 		return withDeadLetters(ctx, program, func(log *deadletters.Log) error {
-			users := regulation.NewRegister()
-			state, readErr := inTime(ctx, func(ctx context.Context) (wstopic.State, error) {
-				return wstopic.ReadWith(ctx, log.Kafka, users.Former())
-			})
-			if readErr == nil {
-				_, readErr = inTime(ctx, func(ctx context.Context) (struct{}, error) {
-					return struct{}{}, wstopic.ReadRegulations(ctx, log.Kafka, users)
-				})
-			}
-			if readErr != nil {
-				return readErr
+			state, users, err := inForce(ctx, log.Kafka)
+			if err != nil {
+				return err
 			}
 			return redrive.Run(ctx, redrive.Settings{
 				Log: log, Workspace: state.Snapshot, Suppressed: users.Suppressed.Has,
@@ -115,6 +109,20 @@ func redriveDeadLetters(set *flag.FlagSet) Run {
 			})
 		})
 	}
+}
+
+// inForce reads the workspace, and what holds for single users.
+func inForce(ctx context.Context, opts []kgo.Opt) (wstopic.State, *regulation.Register, error) {
+	users := regulation.NewRegister()
+	state, err := inTime(ctx, func(ctx context.Context) (wstopic.State, error) {
+		return wstopic.ReadWith(ctx, opts, users.Former())
+	})
+	if err == nil {
+		_, err = inTime(ctx, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, wstopic.ReadRegulations(ctx, opts, users)
+		})
+	}
+	return state, users, err
 }
 
 // withDeadLetters connects to the brokers and gives up when none answers in time.
