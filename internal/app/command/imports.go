@@ -81,7 +81,7 @@ func startImport(set *flag.FlagSet) Run {
 		}
 		return nil
 	})
-	set.StringVar(&s.Deliver, "deliver", "all", "all, none, or the destinations that alone receive the calls, separated by commas; personas sees them in any case")
+	set.StringVar(&s.Deliver, "deliver", "all", "who receives the calls: all, none, or ids separated by commas")
 	set.BoolVar(&s.Again, "again", false, "import rows that were imported before")
 	set.BoolVar(&s.Strict, "strict", false, "exit with 1 when a row was refused")
 	set.BoolVar(&s.JSON, "json", false, jsonObject)
