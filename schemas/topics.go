@@ -14,6 +14,7 @@ const (
 	TopicSeen        = "router-seen"           // which calls were routed, by fingerprint: digests of raw-events, by its partitions
 	TopicJournal     = "journal"               // what became of each event, see package schemas/journal; key: <stage>/<topic>/<partition>
 	TopicWorkspace   = "workspace"             // sources and destinations; key: <kind>/<id>
+	TopicImports     = "imports"               // how far each import of files is; key: its digest
 	TopicRegulations = "regulations"           // deletion requests and suppressed users; key: <kind>/<id>
 
 	// Of the stage personas, with as many partitions as raw-events. What concerns one user

@@ -35,6 +35,7 @@ func TestReaders(t *testing.T) {
 		schemas.TopicRedriven:               nil,
 		schemas.TopicWorkspace:              nil,
 		schemas.TopicRegulations:            nil,
+		schemas.TopicImports:                nil,
 	} {
 		if diff := cmp.Diff(want, stages.Readers(topic)); diff != "" {
 			t.Errorf("readers of %s (-want +got):\n%s", topic, diff)

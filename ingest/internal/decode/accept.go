@@ -35,6 +35,7 @@ func (d *Decoder) Accept(t Terms) ([]Refusal, error) {
 	var rejected []Refusal
 	for i := range d.calls {
 		c := &d.calls[i]
+		d.press.row = i
 		violation := d.press.complete(c, d.path, &d.batch)
 		if d.press.written > MaxRequestBytes {
 			return nil, tooLarge("with its context in each event the batch is longer than %d bytes: send it in parts", MaxRequestBytes)

@@ -39,10 +39,11 @@ const (
 // call is one call as it came.
 type call struct {
 	members stablejson.Object
-	from    int  // where it begins in the body
-	bytes   int  // its length there
-	object  bool // otherwise members is empty
-	deep    bool // a part was cut out of it, see parseDeep
+	from    int                // where it begins in the body
+	bytes   int                // its length there
+	object  bool               // otherwise members is empty
+	deep    bool               // a part was cut out of it, see parseDeep
+	refused *schemas.Violation // why it can't be read; of a row
 }
 
 // surroundings is what a batch says of all its calls. For a single call it is
@@ -173,7 +174,7 @@ func (d *Decoder) next() *call {
 
 func (d *Decoder) parseCall(c *call) error {
 	c.object = d.reader.Kind() == stablejson.KindObject
-	c.from, c.deep = d.reader.Offset(), false
+	c.from, c.deep, c.refused = d.reader.Offset(), false, nil
 	var err error
 	// A call that is too long is refused whatever is in it. Without this, one of
 	// fifty thousand keys would cost as much as two thousand good calls.

@@ -12,6 +12,7 @@
 //   - terms.go, review.go: what the server knows and wants of a call: the client's
 //     address goes in, a suppressed user's call is left out, and a reviewer may mark
 //     or block it;
+//   - rows.go: the rows of a file, each of which is a call, go the same way;
 //   - press.go, events.go: its canonical form is written, one behind the other.
 //
 // internal/member changes single members of a call, internal/rawtext looks at text

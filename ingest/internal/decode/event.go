@@ -39,6 +39,8 @@ const (
 // stored of its user. A violation leaves nothing behind.
 func (p *press) complete(c *call, path schemas.Type, batch *surroundings) *schemas.Violation {
 	switch {
+	case c.refused != nil:
+		return c.refused
 	case !c.object:
 		return &schemas.Violation{Code: schemas.CodeInvalidJSON, Message: "the call is not a JSON object"}
 	case c.bytes > schemas.MaxCallBytes:
@@ -48,6 +50,11 @@ func (p *press) complete(c *call, path schemas.Type, batch *surroundings) *schem
 	}
 	o := &c.members
 	o.Delete(keyWriteKey) // a secret: it must not reach the topic
+	if p.terms.Import != nil {
+		for _, key := range p.terms.Import.Drop {
+			o.Delete(key)
+		}
+	}
 	outline, violation := p.outline(o, path)
 	if violation == nil {
 		violation = outline.Validate()
@@ -167,7 +174,7 @@ func (p *press) setMessageID(o *stablejson.Object) (string, *schemas.Violation) 
 	id, _ := p.setID(o, keyMessageID)
 	text, ok := stablejson.Text(id)
 	if !ok {
-		text = uuid.NewString()
+		text = p.newMessageID()
 		p.scratch = stablejson.AppendString(p.scratch[:0], text)
 		o.Set(keyMessageID, p.scratch)
 	}
@@ -175,6 +182,13 @@ func (p *press) setMessageID(o *stablejson.Object) (string, *schemas.Violation) 
 		return "", tooLarge("messageId: expected at most %d characters", schemas.MaxMessageIDChars)
 	}
 	return text, nil
+}
+
+func (p *press) newMessageID() string {
+	if p.terms.Import != nil {
+		return p.terms.Import.MessageID(p.row)
+	}
+	return uuid.NewString()
 }
 
 // mergeBatch merges what the batch says of all its calls into one of them.
@@ -194,6 +208,10 @@ func (p *press) mergeBatch(o *stablejson.Object, batch *surroundings) *schemas.V
 // setTimes replaces the client's time stamps by those that hold, all in one
 // shape. What can't be read is left out.
 func (p *press) setTimes(o *stablejson.Object, batch *surroundings) {
+	if p.terms.Import != nil {
+		p.keepTimes(o)
+		return
+	}
 	var s timestamp.Stamps
 	s.Own = p.ownTime(o)
 	s.SentAt = p.stamps.First(o.Get(keySentAt), batch.sentAt)

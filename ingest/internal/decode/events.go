@@ -1,6 +1,9 @@
 package decode
 
-import "github.com/anabranch/anabranch/schemas"
+import (
+	"github.com/anabranch/anabranch/ingest/internal/timestamp"
+	"github.com/anabranch/anabranch/schemas"
+)
 
 // Events are the accepted calls of one request, in order. They alias the memory
 // of the Decoder that they come from and end with its next request.
@@ -18,6 +21,8 @@ type Event struct {
 	Value        []byte // a stable JSON object
 	Key          []byte // who did it: the text of userId, else of anonymousId, else messageId; never empty
 	Integrations []byte // a stable JSON object; empty when there is none, or nothing in it
+
+	Happened timestamp.Stamp // of an imported call, by its own account
 }
 
 // entry is one event, as offsets into the text, where its value, its key and
@@ -27,6 +32,7 @@ type entry struct {
 
 	call      schemas.Type
 	messageID string
+	happened  timestamp.Stamp
 }
 
 // Len returns how many there are.
@@ -44,6 +50,7 @@ func (e Events) At(i int) Event {
 		Value:        e.text[at.value:at.key],
 		Key:          e.text[at.key:at.integrations],
 		Integrations: e.text[at.integrations:at.end],
+		Happened:     at.happened,
 	}
 }
 

@@ -33,6 +33,9 @@ type press struct {
 	stamps     timestamp.Reader
 	skew       timestamp.Skew
 
+	row      int             // of the call in hand
+	happened timestamp.Stamp // when the imported call in hand did, by its own account
+
 	editor  member.Editor
 	review  Call
 	scratch []byte
@@ -43,7 +46,7 @@ func (p *press) reset(t *Terms) {
 	p.terms, p.receivedAt = *t, t.ReceivedAt.UnixMilli()
 	p.accepted, p.blocked = p.accepted.emptied(), p.blocked.emptied()
 	p.suppressed, p.nobody, p.written = 0, 0, 0
-	p.stamps, p.skew = timestamp.Reader{}, timestamp.Skew{}
+	p.stamps, p.skew, p.happened = timestamp.Reader{}, timestamp.Skew{}, timestamp.Stamp{}
 }
 
 // release lets go of what a request has lent.
@@ -70,7 +73,7 @@ func (p *press) finish(o *stablejson.Object, call schemas.Type, messageID string
 // large.
 func (p *press) write(events *Events, o *stablejson.Object, call schemas.Type, messageID string) *schemas.Violation {
 	out := events.text
-	e := entry{value: len(out), call: call, messageID: messageID}
+	e := entry{value: len(out), call: call, messageID: messageID, happened: p.happened}
 	out = o.Append(out)
 	e.key = len(out)
 	who, blocked := p.identity(o, messageID)

@@ -32,6 +32,9 @@ type Terms struct {
 	// Suppressed tells whether nothing may be stored of the user with an id. The
 	// text is only valid during the call.
 	Suppressed func(userID []byte) bool
+
+	// Import is set for the calls of ParseRows. Their times are kept.
+	Import *Import
 }
 
 // suppresses tells whether o concerns a suppressed user. An alias concerns two:

@@ -24,12 +24,19 @@ const (
 type Batch struct {
 	records []kgo.Record
 	bytes   int // of their keys, values and headers
+	further func(decode.Event, *schemas.Headers)
 }
 
 // NewBatch makes records of raw-events of events that came in through the source
 // with the given id. They alias nothing of the events' memory.
 func NewBatch(source string, events decode.Events) Batch {
-	b := Batch{records: make([]kgo.Record, 0, events.Len())}
+	return NewImport(source, events, func(decode.Event, *schemas.Headers) {})
+}
+
+// NewImport is NewBatch for calls out of files: further gives each of them, and of those
+// that are blocked, the headers that no other call has.
+func NewImport(source string, events decode.Events, further func(decode.Event, *schemas.Headers)) Batch {
+	b := Batch{records: make([]kgo.Record, 0, events.Len()), further: further}
 	b.add(schemas.TopicRawEvents, events, headersPerRecord, func(_ int, e decode.Event) schemas.Headers {
 		return headersOf(source, e)
 	})
@@ -52,6 +59,17 @@ func (b *Batch) AddBlocked(source string, blocked decode.Blocked, at time.Time) 
 
 // Len returns how many records there are.
 func (b *Batch) Len() int { return len(b.records) }
+
+// Size returns how many bytes their keys, values and headers have.
+func (b *Batch) Size() int { return b.bytes }
+
+// AppendTo appends the records, for those who write them in a transaction of their own.
+func (b *Batch) AppendTo(records []*kgo.Record) []*kgo.Record {
+	for i := range b.records {
+		records = append(records, &b.records[i])
+	}
+	return records
+}
 
 // Trace gives each record the trace context that begin returns of it, unless that
 // is empty.
@@ -94,6 +112,7 @@ func (b *Batch) add(topic string, events decode.Events, headersEach int, headers
 	for i := range events.Len() {
 		e, from := events.At(i), len(headers)
 		h := headersOf(i, e)
+		b.further(e, &h)
 		h.Integrations = keep(h.Integrations)
 		for key, value := range h.All() {
 			headers = append(headers, kgo.RecordHeader{Key: key, Value: value})

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/deadletters/listing"
 	"github.com/anabranch/anabranch/internal/deadletters/redrive"
 	"github.com/anabranch/anabranch/internal/regulation"
-	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 )
 
@@ -99,15 +100,15 @@ func redriveDeadLetters(set *flag.FlagSet) Run {
 			return fmt.Errorf("%s: expected either a selection or --all, found both", flags.Name())
 		}
 		return withDeadLetters(ctx, program, func(log *deadletters.Log, keys *regulation.Keys) error {
-			snapshot, users, readErr := whatHolds(ctx, log, keys)
+			state, users, readErr := inForce(ctx, log.Kafka, keys)
 			if readErr != nil {
 				return readErr
 			}
 			if readErr = recognised(&users.Suppressed); readErr != nil && !*ignore {
-				return readErr
+				return fmt.Errorf("%w, or, if the keys are lost, give --ignore-missing-key", readErr)
 			}
 			return redrive.Run(ctx, redrive.Settings{
-				Log: log, Workspace: snapshot, Suppressed: users.Suppressed.Has,
+				Log: log, Workspace: state.Snapshot, Suppressed: users.Suppressed.Has,
 				Out: program.Out, Err: program.Err, Terminal: settings.Terminal(program.Err),
 				Selection: selected, Rate: *rate, DryRun: *dryRun, Again: *again,
 			})
@@ -115,18 +116,18 @@ func redriveDeadLetters(set *flag.FlagSet) Run {
 	}
 }
 
-// whatHolds reads the workspace in force and what is known of single users.
-func whatHolds(ctx context.Context, log *deadletters.Log, keys *regulation.Keys) (*workspace.Snapshot, *regulation.Register, error) {
+// inForce reads the workspace, and what holds for single users.
+func inForce(ctx context.Context, opts []kgo.Opt, keys *regulation.Keys) (wstopic.State, *regulation.Register, error) {
 	users := regulation.NewRegister(keys, nil)
 	state, err := inTime(ctx, func(ctx context.Context) (wstopic.State, error) {
-		return wstopic.ReadWith(ctx, log.Kafka, users.Former())
+		return wstopic.ReadWith(ctx, opts, users.Former())
 	})
 	if err == nil {
 		_, err = inTime(ctx, func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, wstopic.ReadRegulations(ctx, log.Kafka, users)
+			return struct{}{}, wstopic.ReadRegulations(ctx, opts, users)
 		})
 	}
-	return state.Snapshot, users, err
+	return state, users, err
 }
 
 // recognised returns an error when users are suppressed who can't be told from others:
@@ -136,7 +137,7 @@ func recognised(suppressed *regulation.Suppressed) error {
 	if users == 0 {
 		return nil
 	}
-	return fmt.Errorf("users (%d) are suppressed under keys that SUPPRESSION_KEY lacks (%s), so their events can't be left out: set it as ingest has it, or, if the keys are lost, give --ignore-missing-key", users, strings.Join(lacking, ", "))
+	return fmt.Errorf("users (%d) are suppressed under keys that SUPPRESSION_KEY lacks (%s), so their events can't be left out: set it as ingest has it", users, strings.Join(lacking, ", "))
 }
 
 // withDeadLetters connects to the brokers and gives up when none answers in time.

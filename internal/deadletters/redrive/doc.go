@@ -19,7 +19,7 @@
 // other with an error that names no event (TestARecordListThatIsTooLarge).
 //
 //	plan, verdict    what would be done with each dead letter, without effects
-//	pace             when the next batch may leave
+//	batch            how large a batch may be
 //	producer         one batch, one transaction
 //	run              all of it in its order
 //	report           what people read

@@ -46,7 +46,7 @@ func (r *run) endProgress() {
 func (r *run) progressLine(now time.Time) string {
 	sent, total := r.done.total(send), r.plan.total(send)
 	rate := float64(sent) / max(now.Sub(r.begun).Seconds(), 0.001)
-	left := time.Duration(max(total-sent, 0)) * r.pace.each
+	left := time.Duration(max(total-sent, 0)) * r.pace.Each
 	return fmt.Sprintf("redriven %d/%d, %.0f/s, %s left", sent, total, rate, left.Round(time.Second))
 }
 

@@ -42,7 +42,7 @@ type run struct {
 	Settings
 	plan   counts // of the first look
 	done   counts
-	pace   *pace
+	pace   *waiting.Pace
 	writer *producer
 	begun  time.Time
 	shown  time.Time
@@ -70,7 +70,7 @@ func Run(ctx context.Context, set Settings) error {
 }
 
 func newRun(set Settings) *run {
-	return &run{Settings: set, plan: make(counts), done: make(counts), pace: newPace(set.Rate)}
+	return &run{Settings: set, plan: make(counts), done: make(counts), pace: waiting.NewPace(set.Rate)}
 }
 
 // redrive looks at what there is once the writer is the only one that writes, and
@@ -193,10 +193,10 @@ func (r *run) flush(ctx context.Context, batch []parcel) error {
 	if len(batch) == 0 {
 		return nil
 	}
-	if !waiting.Sleep(ctx, r.pace.wait(time.Now())) {
+	if !waiting.Sleep(ctx, r.pace.Wait(time.Now())) {
 		return context.Cause(ctx)
 	}
-	r.pace.left(len(batch), time.Now())
+	r.pace.Left(len(batch), time.Now())
 	err := r.writer.write(ctx, batch, func(each parcel, v verdict) { r.done.add(each.letter, v) })
 	if err != nil {
 		return err

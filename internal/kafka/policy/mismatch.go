@@ -74,7 +74,7 @@ func (c Config) comparePartitions(topic string, want, have int) []Mismatch {
 		m.Want = "6, 2 or 1"
 		m.Meaning, m.Grave = partitionsAdded, have > slices.Max(deliverChoices())
 		m.Advice = fmt.Sprintf("set %s=%d if it was created that way", variable, have)
-	case topic == schemas.TopicWorkspace, topic == schemas.TopicRegulations:
+	case topic == schemas.TopicWorkspace, topic == schemas.TopicRegulations, topic == schemas.TopicImports:
 		m.Meaning = "only partition 0 is used"
 		m.Advice = "leave it as it is"
 	case topic == schemas.TopicRedriven:
@@ -139,7 +139,7 @@ func compareCleanup(topic string, want, have map[string]string) []Mismatch {
 	m := Mismatch{Setting: cleanupPolicy, Want: want[cleanupPolicy], Have: text, Grave: true}
 	m.Meaning = "only the last of a user's events may be kept"
 	if m.Want == "compact" {
-		m.Meaning = "sources, destinations and suppressed users are forgotten when their records are old"
+		m.Meaning = "sources, destinations, suppressed users and what was imported are forgotten when their records are old"
 	}
 	m.Advice = alter(topic, cleanupPolicy, m.Want)
 	return []Mismatch{m}

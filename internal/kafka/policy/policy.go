@@ -91,7 +91,7 @@ func (c Config) known(name string) (Policy, bool) {
 		return Policy{Partitions: c.Partitions, Configs: expire(c.Remembered + seenSlack)}, true
 	case name == schemas.TopicJournal:
 		return Policy{Partitions: c.Partitions, Configs: c.journal()}, true
-	case name == schemas.TopicWorkspace, name == schemas.TopicRegulations:
+	case name == schemas.TopicWorkspace, name == schemas.TopicRegulations, name == schemas.TopicImports:
 		return Policy{Partitions: 1, Configs: c.keepLast()}, true
 	case name == schemas.TopicPersonasInternal:
 		return Policy{Partitions: c.Partitions, Configs: expire(c.internal())}, true
