@@ -49,6 +49,11 @@
 // partition, so that nothing depends on where they are (TestAnonymousThenIdentified). A
 // message is written and taken in transactions, as calls are (TestMergesExactlyOnce).
 //
+// A call that comes again counts once. Which calls were seen is a function of raw-events
+// (internal/seen), live and where a backfill is, and is asked before a call is folded or
+// passed on, by the owner of its record. Nothing is remembered without definitions: the
+// partitions are assigned anew with the first one (TestCopiesCountOnce).
+//
 // A store that has failed has failed for good, and the partitions that it has are nobody
 // else's as long as this process is a member: so the stage ends (TestAStoreThatFails).
 //

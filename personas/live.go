@@ -36,7 +36,14 @@ func (p *processor) live(ctx context.Context, t *runner.Transaction, w *work, re
 	case schemas.OriginDeletion:
 		p.metrics.now.events[deleted]++
 		return p.delete(ctx, t, w, string(rec.Key), h.MessageID, w.live(rec))
-	case schemas.OriginAPI, schemas.OriginReplay, schemas.OriginPersonas:
+	case schemas.OriginReplay: // it stands further up too, where it was taken from
+		p.metrics.now.events[duplicate]++
+		return 0, nil
+	case schemas.OriginAPI, schemas.OriginPersonas:
+	}
+	if p.copies != nil && p.copies.Is(rec) {
+		p.metrics.now.events[duplicate]++
+		return 0, nil
 	}
 	user, ok := p.parse(&h, rec, rec.Timestamp)
 	if !ok {

@@ -82,7 +82,11 @@ func (p *Personas) Run(ctx context.Context) (err error) {
 			p.set.Logger.Error("clocks of partitions stand still", "error", stands)
 		}
 	})
-	err = p.Runner.Run(own)
+	run := p.Runner.Run
+	if c := p.processor.copies; c != nil {
+		run = func(ctx context.Context) error { return c.Run(ctx, p.Runner.Run) }
+	}
+	err = run(own)
 	if ctx.Err() == nil && own.Err() != nil {
 		err = errors.Join(err, context.Cause(own)) // of the store
 	}

@@ -25,6 +25,7 @@ func Stage() *pipeline.Stage {
 			{Name: schemas.TopicRawEvents, Write: true, Why: "reads calls, and tells what changes", Consumed: pipeline.Verb{To: "fold into audiences", Done: "folded into audiences"}},
 			{Name: schemas.TopicPersonasInternal, Write: true, Why: "keeps time, and hands users over", Consumed: pipeline.Verb{To: "follow", Done: "followed"}},
 			{Name: schemas.TopicPersonasChangelog, Read: true, Write: true, Why: "keeps and restores the state of users"},
+			{Name: schemas.TopicSeen, Read: true, Why: "knows calls that were seen before it came"},
 			{Name: schemas.TopicWorkspace, Read: true, Why: "knows audiences and computed traits"},
 			{Name: schemas.TopicRegulations, Read: true, Why: "knows suppressed users, of whom it tells nothing"},
 		},
