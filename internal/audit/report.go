@@ -100,7 +100,7 @@ func (d *Doubt) words() string {
 	n := terminal.Count(d.Events)
 	switch d.Cause {
 	case NotJournalled:
-		return n + " events are not in the journal: it was off (JOURNAL), or its retention has cut it (JOURNAL_RETENTION)"
+		return n + " events are not in the journal (JOURNAL=false, or JOURNAL_RETENTION has passed)"
 	case Unwritten:
 		return n + " ends are not in the journal: a sink could not write it for too long"
 	case OtherKey:

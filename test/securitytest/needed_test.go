@@ -51,8 +51,12 @@ func TestEachRuleIsNeeded(t *testing.T) {
 
 // tried tells whether the yard gives a role occasion to need a rule. Its workspace has no
 // audiences, so that personas has nothing to do there; and the router writes what it
-// remembers of calls later than these tests wait for a word.
+// remembers of calls later than these tests wait for a word. Brokers leave topics that may
+// not be seen out of a list of those of a family, as if there were none.
 func tried(role string, rule acl.Rule) bool {
+	if role == "audit" && rule.Prefixed {
+		return false
+	}
 	return !strings.HasPrefix(role, "personas") && (rule.Name != schemas.TopicSeen || rule.Operation != kmsg.ACLOperationWrite)
 }
 
@@ -92,6 +96,7 @@ func (y *yard) lacking(t *testing.T, role string) string {
 		"dead-letters list":    nil,
 		"dead-letters redrive": {"--all"},
 		"personas list":        nil,
+		"audit":                nil,
 	}
 	flags, command := args[role]
 	if !command {

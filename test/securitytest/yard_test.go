@@ -73,6 +73,7 @@ func (n *node) principals(t *testing.T) map[string]identity {
 		"dead-letters list":    n.certified(t, "list"),
 		"dead-letters redrive": n.scram(t, kadm.ScramSha512, "redrive"),
 		"personas list":        n.certified(t, "asks"),
+		"audit":                n.certified(t, "audit"),
 		"status":               n.certified(t, "status"),
 	}
 }
