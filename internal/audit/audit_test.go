@@ -331,3 +331,22 @@ func TestWhatIsNotKnown(t *testing.T) {
 		}
 	}
 }
+
+// TestAGlance: the journal alone tells how calls ended, and which may be waiting, or missing.
+func TestAGlance(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 5)
+	c.live(200)
+	c.write(t)
+	got, err := Look(t.Context(), c.Options(), c.admin, c.began.Add(-time.Minute), c.began.Add(time.Minute), time.Minute)
+	if err != nil || got == nil {
+		t.Fatal(got, err)
+	}
+	rows, _ := c.want()
+	want := &Report{Rows: rows}
+	sum := want.Total()
+	if got.Accepted != sum.Accepted || got.Delivered != sum.Delivered || got.Filtered != sum.Filtered || got.Duplicate != sum.Duplicate ||
+		got.Unconnected != sum.Unconnected || got.Dead+got.OnTheWay != sum.Dead+sum.Waiting || !got.Complete {
+		t.Errorf("%+v, want the sums of %+v", got, sum)
+	}
+}
