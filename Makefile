@@ -136,7 +136,7 @@ tidy-diff:
 release: ## Tag a release of the product and of the Go client (VERSION=v1.2.3; with -n: only check)
 	+@scripts/release.sh $(if $(findstring n,$(firstword -$(MAKEFLAGS))),-n) $(VERSION)
 
-# With PIN=-u digests are taken out again: the stand-ins of compose-test bear tags.
+# With PIN=-u digests are taken out again: the stand-in for Redpanda of compose-test bears a tag.
 .PHONY: pin-images
 pin-images: ## Write the digests of images behind their tags (needs the network; PIN=-u takes them out)
 	scripts/pin-images.sh $(PIN)

@@ -79,11 +79,16 @@ type Settings struct {
 	// Definitions returns those in force. As long as it returns the same pointer, nothing
 	// has changed.
 	Definitions func() *engine.Definitions
+	// Listened says whether an enabled destination gets what comes from a source. Nil: of
+	// each source one does.
+	Listened func(source string) bool
 	// Suppressed says of whom nothing may be told. Nil: of everybody something may.
 	Suppressed func(userID string) bool
 	// AnonymousIDs returns how many anonymous ids a user may claim in a time. Nil: 100 in a
 	// week.
 	AnonymousIDs func() (most int, per time.Duration)
+	// Uncompacted says that the brokers never compact the changelog.
+	Uncompacted bool
 	// Kafka are the options that every client of the process shares.
 	Kafka []kgo.Opt
 	// Topics looks at the topics.

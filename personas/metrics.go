@@ -18,6 +18,7 @@ const (
 	deleted   = "deletion"  // the request to delete its user
 	duplicate = "duplicate" // a copy of a call that was counted
 	forwarded = "forwarded" // its user is another one by now
+	ignored   = "ignored"   // nothing is defined
 	invalid   = "invalid"
 )
 
@@ -94,8 +95,8 @@ func newMetrics(reg prometheus.Registerer, s store.Store) *metrics {
 	}
 	transactions := counters("transactions_total", "Transactions by result: committed, aborted (a rebalance or a failed write; the records are processed again).", "result")
 	m := &metrics{
-		events:    counters("events_total", "Calls by result: folded into the state of their user, own (made by this stage), deletion (of their user), duplicate (copies of calls within PERSONAS_DEDUP_WINDOW, and redriven ones), forwarded (their user is another one by now), nobody (without a user), invalid (not a call).", "result"),
-		told:      counters("told_total", "Changes that were told, by class (audience, computed_trait) and cause (event, timer, edit, merge, sweep).", "class", "cause"),
+		events:    counters("events_total", "Calls by result: folded into the state of their user, own (made by this stage), deletion (of their user), duplicate (copies of calls within PERSONAS_DEDUP_WINDOW, and redriven ones), forwarded (their user is another one by now), nobody (without a user), ignored (nothing is defined), invalid (not a call).", "result"),
+		told:      counters("told_total", "Changes that were told, by class (audience, computed_trait) and cause (event, timer, edit, merge, sweep, resync).", "class", "cause"),
 		withheld:  counter("withheld_total", "Changes that were not told, since their user is suppressed."),
 		ticks:     counter("ticks_total", "Ticks of the partitions' clocks that were processed."),
 		timers:    counter("timers_total", "Users who were looked at because time had passed."),
@@ -117,7 +118,7 @@ func newMetrics(reg prometheus.Registerer, s store.Store) *metrics {
 		now: newTally(),
 	}
 	reg.MustRegister(m.duration)
-	for _, result := range []string{folded, own, nobody, deleted, duplicate, forwarded, invalid} {
+	for _, result := range []string{folded, own, nobody, deleted, duplicate, forwarded, ignored, invalid} {
 		m.events.WithLabelValues(result)
 	}
 	for _, result := range []string{restored, refused, unread} {

@@ -77,6 +77,7 @@ func (p *Personas) Run(ctx context.Context) (err error) {
 			stop(failure)
 		}
 	})
+	ticking.Go(func() { p.processor.trimmer.run(own) })
 	ticking.Go(func() {
 		if stands := p.clock.run(own, p.set.Kafka); stands != nil {
 			p.set.Logger.Error("clocks of partitions stand still", "error", stands)

@@ -33,6 +33,8 @@ type processor struct {
 	metrics  *metrics
 	restorer *changelog.Restorer
 	history  *backfill.Reader
+	trimmer  *trimmer
+	leastLog int64
 	copies   *copies.Copies // nil: every call counts
 	unread   logging.Sampler[int32]
 	// count is how many partitions each of the topics has.
@@ -54,7 +56,7 @@ type processor struct {
 
 func newProcessor(cfg Config, set Settings, s store.Store, m *metrics) *processor {
 	p := &processor{
-		cfg: cfg, set: set, store: attend(s, m.broken), metrics: m,
+		cfg: cfg, set: set, store: attend(s, m.broken), metrics: m, trimmer: newTrimmer(set), leastLog: leastLog,
 		parts: make(map[int32]*partition), open: make(map[int32]*work), lent: make(map[string]*catalogue),
 	}
 	p.restorer = &changelog.Restorer{
@@ -157,6 +159,13 @@ func (p *processor) place(ctx context.Context, at map[kafka.Partition]runner.Pla
 		if of.Topic == schemas.TopicRawEvents {
 			starts[of.Num] = place.Next
 		}
+		if c.Idle {
+			if of.Topic == schemas.TopicRawEvents {
+				c.Raw = place.Next
+			} else {
+				c.Internal = place.Next
+			}
+		}
 		at[of] = place
 	}
 	return starts, nil
@@ -194,7 +203,7 @@ func begin(of kafka.Partition, place runner.Place, c *changelog.Checkpoint) (nex
 	switch {
 	case !place.Committed && known:
 		return max(next, place.Found), nil
-	case !place.Committed:
+	case !place.Committed || c.Idle:
 		return place.Next, nil
 	case next != place.Found:
 		return 0, fmt.Errorf("state of users on partition %d is of offset %d of %s, and the group has processed up to %d: %w", of.Num, next, of.Topic, place.Found, errUnfit)
@@ -258,7 +267,7 @@ func (p *processor) ticking() []int32 {
 	var nums []int32
 	for num, part := range p.parts {
 		fresh := part.Catalogue != inForce && (part.Catalogue != "" || !none(d))
-		if fresh || len(part.Fills) > 0 || part.Sweep != nil || p.due(num, now) {
+		if fresh || len(part.Fills) > 0 || part.Sweep != nil || inHand(part.Resyncs) >= 0 || p.due(num, now) {
 			nums = append(nums, num)
 		}
 	}
@@ -272,7 +281,8 @@ func (p *processor) due(num int32, now time.Time) bool {
 	return err != nil || len(timers) > 0
 }
 
-// Prepare implements [runner.Stage].
+// Prepare implements [runner.Stage]. A call leads to the state of its user, and as a rule to
+// one change.
 func (p *processor) Prepare(_ context.Context, fetches kgo.Fetches, _ time.Duration) (fanOut int, err error) {
 	if err = p.err; err != nil {
 		p.err = nil
@@ -286,7 +296,7 @@ func (p *processor) Prepare(_ context.Context, fetches kgo.Fetches, _ time.Durat
 		p.c = c
 		clear(p.lent)
 	}
-	return 2, p.look(fetches) // the state of its user, and one change as a rule
+	return 2, p.look(fetches) //nolint:contextcheck // losing waits for no broker
 }
 
 // look finds the copies among calls. What was seen before the first definition is read when
@@ -296,7 +306,7 @@ func (p *processor) look(fetches kgo.Fetches) (err error) {
 		return nil
 	}
 	idle := none(p.c.of)
-	fetches.EachPartition(func(of kgo.FetchTopicPartition) { //nolint:contextcheck // losing waits for no broker
+	fetches.EachPartition(func(of kgo.FetchTopicPartition) {
 		known := p.copies.Knows(of.Partition)
 		if known && idle {
 			p.copies.Lost([]kafka.Partition{{Topic: of.Topic, Num: of.Partition}})
@@ -417,8 +427,26 @@ func (p *processor) Complete(ctx context.Context, t *runner.Transaction) {
 			p.fail(t, err)
 			return
 		}
-		w.users.Changed(func(id string, state []byte) { t.Write(ctx, w.from, changelog.User(num, id, state)) })
-		w.written = w.meta.Record(num)
+		if err := p.rewrite(w); err != nil {
+			p.fail(t, err)
+			return
+		}
+		p.write(ctx, t, w)
+	}
+}
+
+// write writes what changed in a partition. Where nothing is defined that is nothing, as a
+// rule: that it is so is written once.
+func (p *processor) write(ctx context.Context, t *runner.Transaction, w *work) {
+	changed := false
+	w.users.Changed(func(id string, state []byte) {
+		changed = true
+		t.Write(ctx, w.from, changelog.User(w.num, id, state))
+	})
+	m := &w.meta
+	m.Idle = none(p.c.of) && len(m.Leaves)+len(m.Residue)+len(m.Fills) == 0 && m.Sweep == nil
+	if changed || !m.Idle || !w.Idle {
+		w.written = m.Record(w.num)
 		t.Write(ctx, w.from, w.written)
 	}
 }
@@ -460,11 +488,19 @@ func (p *processor) apply() error {
 			continue
 		}
 		w.Meta, w.partition.ticks = w.meta, w.ticks
-		w.Next = w.written.Offset + 1
+		if w.written != nil {
+			w.Next = w.written.Offset + 1
+		}
 		w.users.Commit(&p.batch)
 		p.batch.SetCheckpoint(num, w.Encode())
 	}
 	err := p.store.Apply(&p.batch)
+	for num, w := range p.open {
+		if w.Needed > w.trimmed && p.parts[num] == w.partition {
+			w.trimmed = w.Needed
+			p.trimmer.before(num, w.trimmed)
+		}
+	}
 	if err != nil {
 		// What is in memory is ahead of the store now: none of it is to be used.
 		for num := range p.open {

@@ -46,12 +46,13 @@ func Stage() *pipeline.Stage {
 			own.DataDir = cmp.Or(own.DataDir, p.Files)
 			s, err := New(own, Settings{
 				Logger: p.Logger, Registerer: p.Registerer, Definitions: definitionsOf(p.Workspace),
+				Listened:   func(source string) bool { return len(p.Workspace.Load().Listeners(source)) > 0 },
 				Suppressed: func(user string) bool { return p.Register.Suppressed.Has([]byte(user)) },
 				AnonymousIDs: func() (int, time.Duration) {
 					bound := p.Workspace.Load().AnonymousIDs()
 					return bound.Max, time.Duration(bound.Per)
 				},
-				Kafka: p.Kafka(name), Topics: p.Topics,
+				Uncompacted: p.Boot != "", Kafka: p.Kafka(name), Topics: p.Topics,
 				TransactionalID: transactions + p.Instance, InstanceID: p.Member, Returns: p.Returns,
 			})
 			if err != nil {

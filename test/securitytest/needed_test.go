@@ -97,6 +97,7 @@ func (y *yard) lacking(t *testing.T, role string) string {
 		"dead-letters redrive": {"--all"},
 		"personas list":        nil,
 		"audit":                nil,
+		"trace":                {"m1"},
 	}
 	flags, command := args[role]
 	if !command {

@@ -112,6 +112,8 @@ func (y *yard) everything(t *testing.T, create bool) {
 	y.delivered(t, "/good", second, 1)
 	y.delivered(t, "/good", first, 1)
 	y.command(t, "status")
+	y.command(t, "trace", first)
+	y.command(t, "trace", "--last", "20", "--destination", "flaky")
 	in.stop(t)
 	router.stop(t)
 	if create {

@@ -75,6 +75,7 @@ func (n *node) principals(t *testing.T) map[string]identity {
 		"personas list":        n.certified(t, "asks"),
 		"audit":                n.certified(t, "audit"),
 		"status":               n.certified(t, "status"),
+		"trace":                n.scram(t, kadm.ScramSha256, "trace"),
 	}
 }
 
