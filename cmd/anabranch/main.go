@@ -30,6 +30,6 @@ func main() {
 	})
 	if err := app.Main(ctx, os.Args[1:], app.Streams{Out: os.Stdout, Err: os.Stderr}); err != nil {
 		fmt.Fprintf(os.Stderr, "anabranch: %v\n", err)
-		os.Exit(1)
+		os.Exit(app.ExitCode(err))
 	}
 }

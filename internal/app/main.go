@@ -13,10 +13,13 @@ import (
 type Streams = settings.Streams
 
 // Main runs the command that args name. The error is for a person to read; the
-// process exits with 1.
+// process exits with [ExitCode].
 func Main(ctx context.Context, args []string, streams Streams) error {
 	return execute(ctx, args, settings.Program{Streams: streams, Stages: Stages()})
 }
+
+// ExitCode is what the process ends with after an error of [Main].
+func ExitCode(err error) int { return command.ExitCode(err) }
 
 func execute(ctx context.Context, args []string, program settings.Program) error {
 	name := "help"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/audit"
 	"github.com/anabranch/anabranch/internal/kafka/groups"
 	"github.com/anabranch/anabranch/internal/kafka/ranges"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
@@ -62,7 +63,35 @@ func gather(ctx context.Context, set Settings, lim limits) (*Report, error) {
 	if err := l.stillPending(ctx); err != nil {
 		return nil, err
 	}
-	return l.report(t, spans), nil
+	r := l.report(t, spans)
+	r.LastHour, err = l.lastHour(ctx, r)
+	return r, err
+}
+
+const (
+	// settled is how long ago what is journalled of a call is complete, unless it waits.
+	settled = 10 * time.Second
+	// glanceTime is how long the journal is read.
+	glanceTime = 2 * time.Second
+)
+
+// lastHour is a glance at the journal, held against what waits. That it can't be had, perhaps
+// for want of a permission, must not keep anybody from the rest.
+func (l *look) lastHour(ctx context.Context, r *Report) (*audit.Glance, error) {
+	g, err := audit.Look(ctx, l.Kafka, l.Topics, l.now.Add(-time.Hour), l.now.Add(-settled), glanceTime)
+	if err != nil || g == nil || g.Accepted == 0 {
+		return nil, ctx.Err()
+	}
+	waiting, exact := int64(0), g.Complete
+	for i := range r.Destinations {
+		d := &r.Destinations[i]
+		waiting += d.Undelivered.Events + d.Retrying.Events
+		exact = exact && d.Undelivered.Bound != AtLeast && d.Retrying.Bound != AtLeast
+	}
+	if exact {
+		g.Missing = max(g.OnTheWay-waiting, 0)
+	}
+	return g, nil
 }
 
 // look is what the brokers say without anything being read.

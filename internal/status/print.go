@@ -25,6 +25,7 @@ func Table(w io.Writer, r *Report) error {
 	p.destinations()
 	p.retries()
 	p.dead()
+	p.lastHour()
 	p.advice()
 	return p.out.Flush()
 }
@@ -190,6 +191,23 @@ func (p *printer) dead() {
 		})
 	}
 	p.table(rows)
+}
+
+// lastHour is the equation of an audit, as far as the journal alone tells.
+func (p *printer) lastHour() {
+	g := p.r.LastHour
+	if g == nil {
+		return
+	}
+	count := terminal.Count
+	p.say("\nlast hour: %s accepted = %s delivered + %s filtered + %s duplicate + %s unconnected + %s dead + %s on their way\n",
+		count(g.Accepted), count(g.Delivered), count(g.Filtered), count(g.Duplicate), count(g.Unconnected), count(g.Dead), count(g.OnTheWay))
+	switch {
+	case g.Missing > 0:
+		p.say("  at least %s of those wait nowhere: `anabranch audit` names them\n", count(g.Missing))
+	case !g.Complete:
+		p.say("  of the part that was read in %s: `anabranch audit` reads all of it\n", terminal.Brief(glanceTime))
+	}
 }
 
 func (p *printer) advice() {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/anabranch/anabranch/internal/audit"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
 )
@@ -48,6 +49,10 @@ func sample() *Report {
 			{Destination: "mail", Reason: schemas.ReasonStatus4xx, Events: 12, Redriven: 2, First: noon.Add(-20 * time.Hour), Last: noon.Add(-time.Hour), Detail: "endpoint answered \x1b[2J 410"},
 		}},
 		Incomplete: []string{"webhook-retry.8m"}, UnroutedPending: []int32{},
+		LastHour: &audit.Glance{
+			From: noon.Add(-time.Hour), To: noon.Add(-10 * time.Second), Accepted: 120_400, Delivered: 118_000, Filtered: 1_090, Duplicate: 20, Dead: 12,
+			OnTheWay: 1_278, Missing: 3, Complete: true,
+		},
 	}
 	r.Advice = Advise(r, 4*time.Hour)
 	return r

@@ -3,6 +3,7 @@ package status
 import (
 	"time"
 
+	"github.com/anabranch/anabranch/internal/audit"
 	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -25,6 +26,8 @@ type Report struct {
 	// UnroutedDeleted and UnroutedPending are of what the router has not read, too.
 	UnroutedDeleted int64   `json:"unroutedDeleted"`
 	UnroutedPending []int32 `json:"unroutedPending"`
+	// LastHour is what the journal says of it; null: nothing is journalled.
+	LastHour *audit.Glance `json:"lastHour"`
 }
 
 // Stage is a stage that reads from the brokers, as its consumer group shows it.

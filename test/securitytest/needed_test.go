@@ -31,7 +31,7 @@ func TestEachRuleIsNeeded(t *testing.T) {
 	y.known = y.status(t)
 	for _, role := range app.Roles(app.Stages()) {
 		for _, rule := range role.Rules {
-			if rule.Creates || rule.Operation == kmsg.ACLOperationDescribeConfigs || !tried(rule) {
+			if rule.Creates || rule.Operation == kmsg.ACLOperationDescribeConfigs || !tried(role.Name, rule) {
 				continue
 			}
 			t.Run(role.Name+" without "+rule.String(), func(t *testing.T) {
@@ -50,8 +50,12 @@ func TestEachRuleIsNeeded(t *testing.T) {
 }
 
 // tried tells whether the yard gives a role occasion to need a rule. The router writes what
-// it remembers of calls later than these tests wait for a word.
-func tried(rule acl.Rule) bool {
+// it remembers of calls later than these tests wait for a word. Brokers leave topics that
+// may not be seen out of a list of those of a family, as if there were none.
+func tried(role string, rule acl.Rule) bool {
+	if role == "audit" && rule.Prefixed {
+		return false
+	}
 	return rule.Name != schemas.TopicSeen || rule.Operation != kmsg.ACLOperationWrite
 }
 
@@ -96,6 +100,7 @@ func (y *yard) lacking(t *testing.T, role string) string {
 		"dead-letters redrive": {"--all"},
 		"personas list":        nil,
 		"personas resync":      {"--destination", "told", "sign_ups"},
+		"audit":                nil,
 		"trace":                {"m1"},
 	}
 	flags, command := args[role]

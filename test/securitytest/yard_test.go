@@ -80,6 +80,7 @@ func (n *node) principals(t *testing.T) map[string]identity {
 		"dead-letters redrive": n.scram(t, kadm.ScramSha512, "redrive"),
 		"personas list":        n.certified(t, "asks"),
 		"personas resync":      n.scram(t, kadm.ScramSha256, "resync"),
+		"audit":                n.certified(t, "audit"),
 		"status":               n.certified(t, "status"),
 		"trace":                n.scram(t, kadm.ScramSha256, "trace"),
 	}

@@ -32,6 +32,8 @@ type Command struct {
 	// Role is what its principal must be allowed on the brokers; without a name for one
 	// that needs nothing, or what another one needs.
 	Role acl.Role
+	// Fails is the exit code where it could not do what it is for; zero: 1.
+	Fails int
 }
 
 // Run does what a command is for. The error is for a person to read.
@@ -40,7 +42,7 @@ type Run func(ctx context.Context, program settings.Program, operands []string) 
 // All returns the commands that end by themselves, for the stages of a list.
 func All(list pipeline.List) []Command {
 	stages := list.Make()
-	return []Command{applyCommand(stages), receiveCommand(), statusCommand(stages), doctorCommand(stages), traceCommand(stages), deadLettersCommand(), importCommand(), personasCommand(), healthcheckCommand()}
+	return []Command{applyCommand(stages), receiveCommand(), statusCommand(stages), doctorCommand(stages), traceCommand(stages), auditCommand(), deadLettersCommand(), importCommand(), personasCommand(), healthcheckCommand()}
 }
 
 // Roles returns those of commands and of the commands below them.
@@ -107,6 +109,10 @@ func asksForHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg 
 // Do runs the command with the arguments behind its name. To have been asked for help
 // is no failure.
 func (c *Command) Do(ctx context.Context, program settings.Program, args []string) error {
+	return exiting(c.do(ctx, program, args), c.Fails)
+}
+
+func (c *Command) do(ctx context.Context, program settings.Program, args []string) error {
 	flags, run := c.declare()
 	operands, err := parse(flags, args)
 	switch {

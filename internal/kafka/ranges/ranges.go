@@ -3,6 +3,8 @@ package ranges
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -10,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka/internal/lookup"
+	"github.com/anabranch/anabranch/internal/waiting"
 )
 
 // Range is what a partition holds for readers of committed records: offsets
@@ -66,4 +69,40 @@ func Newest(ctx context.Context, cl *kgo.Client, topics ...string) (time.Time, e
 		return time.Time{}, nil
 	}
 	return time.UnixMilli(newest).UTC(), nil
+}
+
+// awaitPause is between two looks at what readers are shown.
+const awaitPause = 50 * time.Millisecond
+
+// Await returns once readers of committed records are shown all that stood on some topics
+// when it was called: a transaction that is open hides what others have written behind it.
+// What is still hidden when the time is over is returned, as "topic[partition]" in order.
+func Await(ctx context.Context, cl *kgo.Client, within time.Duration, topics ...string) (hidden []string, err error) {
+	if len(topics) == 0 {
+		return nil, nil // the library takes none for all
+	}
+	admin := kadm.NewClient(cl)
+	ends, err := lookup.Listed(admin.ListEndOffsets(ctx, topics...))
+	if err != nil {
+		return nil, err
+	}
+	for by := time.Now().Add(within); ; {
+		shown, err := lookup.Listed(admin.ListCommittedOffsets(ctx, topics...))
+		if err != nil {
+			return nil, err
+		}
+		hidden = nil
+		ends.Each(func(end kadm.ListedOffset) {
+			if now, there := shown.Lookup(end.Topic, end.Partition); there && now.Offset < end.Offset {
+				hidden = append(hidden, fmt.Sprintf("%s[%d]", end.Topic, end.Partition))
+			}
+		})
+		if len(hidden) == 0 || !time.Now().Before(by) {
+			slices.Sort(hidden)
+			return hidden, nil
+		}
+		if !waiting.Sleep(ctx, awaitPause) {
+			return nil, context.Cause(ctx)
+		}
+	}
 }

@@ -53,3 +53,31 @@ func TestRanges(t *testing.T) {
 		}
 	}
 }
+
+// TestAwait: what stands behind an open transaction is waited for, and named when that does
+// not end.
+func TestAwait(t *testing.T) {
+	t.Parallel()
+	cluster := testkit.Brokers(t)
+	topic := schemas.DeliverTopic("await")
+	cluster.CreateTopics(t, 1, topic)
+	cl := cluster.Client(t, kgo.TransactionalID("await"), kgo.DefaultProduceTopic(topic))
+	if err := cl.BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cl.ProduceSync(t.Context(), kgo.StringRecord("event")).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	looks := cluster.Client(t)
+	if hidden, err := ranges.Await(t.Context(), looks, 0, topic, schemas.DeliverTopic("gone")); err != nil || len(hidden) != 1 || hidden[0] != topic+"[0]" {
+		t.Errorf("behind an open transaction: %v, %v", hidden, err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cl.EndTransaction(t.Context(), kgo.TryCommit) }()
+	if hidden, err := ranges.Await(t.Context(), looks, time.Minute, topic); err != nil || len(hidden) > 0 {
+		t.Errorf("once it has ended: %v, %v", hidden, err)
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+}

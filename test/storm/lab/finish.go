@@ -10,12 +10,13 @@ import (
 	"github.com/anabranch/anabranch/test/storm/report"
 )
 
-// Finish drains, stops the sinks in order, and judges.
+// Finish drains, has the product audit itself, stops the sinks in order, and judges.
 func (l *Lab) Finish(ctx context.Context, r *report.Result, bound time.Duration, b report.Bounds, sinks ...*child.Process) error {
 	drained, err := l.Drain(ctx, bound)
 	if err != nil {
 		return err
 	}
+	l.audit(ctx, r)
 	l.Exit(r, sinks...)
 	r.Tally = l.Books.Tally(nil)
 	r.Note("drained %s after the load", drained.Round(100*time.Millisecond))

@@ -61,6 +61,7 @@ type Lab struct {
 	processes   []*child.Process
 	cleanup     []func(context.Context)
 
+	began       time.Time
 	longestExit time.Duration
 	exited      string // which process took that, and when
 	hiccups     hiccups
@@ -73,7 +74,7 @@ func (l *Lab) Old() string { return l.bench.Old }
 func (l *Lab) SDKs() string { return l.bench.SDKs }
 
 func newLab(b *Bench, row, dir string) *Lab {
-	return &Lab{Rand: chance(b.Seed, row), Books: books.New(fmt.Sprintf("s%d-%s", b.Seed, row)), Dir: dir, bench: b, row: row}
+	return &Lab{Rand: chance(b.Seed, row), Books: books.New(fmt.Sprintf("s%d-%s", b.Seed, row)), Dir: dir, bench: b, row: row, began: time.Now()}
 }
 
 // close ends all that the row has started, the last first, also when ctx has
