@@ -4,6 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/anabranch/anabranch/personas/internal/store"
 )
 
@@ -13,12 +15,16 @@ type attended struct {
 	store.Store
 
 	failed chan error
+	broken prometheus.Gauge // set to 1 then
 }
 
-func attend(s store.Store) *attended { return &attended{s, make(chan error, 1)} }
+func attend(s store.Store, broken prometheus.Gauge) *attended {
+	return &attended{s, make(chan error, 1), broken}
+}
 
 func (a *attended) note(err error) error {
 	if err != nil && !errors.Is(err, store.ErrClosed) {
+		a.broken.Set(1)
 		select {
 		case a.failed <- err:
 		default: // it is known

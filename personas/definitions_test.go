@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/definition"
@@ -190,6 +191,9 @@ func TestAStateThatDoesNotFit(t *testing.T) {
 	if r.Ready() == nil {
 		t.Error("the stage is ready")
 	}
+	if n := testutil.ToFloat64(r.processor.metrics.restores.WithLabelValues(refused)); n == 0 {
+		t.Error("the refusal is not counted")
+	}
 	b.heard(t, 0)
 }
 
@@ -235,6 +239,9 @@ func TestAStoreThatFails(t *testing.T) {
 	b.send(t, b.track("u", "Order", time.Now()))
 	if err := <-ended; !errors.Is(err, full) {
 		t.Errorf("the stage ended with %v, expected %v", err, full)
+	}
+	if testutil.ToFloat64(r.processor.metrics.broken) != 1 {
+		t.Error("its metrics do not tell")
 	}
 	start(t, b.stage(t))
 	b.send(t, b.track("u", "Order", time.Now()))

@@ -127,7 +127,7 @@ func (p *processor) forwarded(ctx context.Context, t *runner.Transaction, w *wor
 		return 0, nil //nolint:nilerr // it was readable when it was forwarded
 	}
 	if h.Origin == schemas.OriginDeletion {
-		return p.delete(ctx, t, w, user.ID, h.MessageID, m)
+		return p.delete(ctx, t, w, user.ID, &h, m)
 	}
 	if to := user.Profile.Redirect; to != "" {
 		return p.forward(ctx, t, w, to, m), nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/txn/runner"
+	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/personas/internal/changelog"
 	"github.com/anabranch/anabranch/personas/internal/emit"
 	"github.com/anabranch/anabranch/personas/internal/engine"
@@ -35,8 +36,19 @@ func (p *processor) live(ctx context.Context, t *runner.Transaction, w *work, re
 	switch h.Origin {
 	case schemas.OriginDeletion:
 		p.metrics.now.events[deleted]++
-		return p.delete(ctx, t, w, string(rec.Key), h.MessageID, w.live(rec))
-	case schemas.OriginAPI, schemas.OriginReplay, schemas.OriginPersonas:
+		return p.delete(ctx, t, w, string(rec.Key), &h, w.live(rec))
+	case schemas.OriginReplay: // it stands further up too, where it was taken from
+		p.metrics.now.events[duplicate]++
+		return 0, nil
+	case schemas.OriginAPI, schemas.OriginPersonas:
+	}
+	if none(p.c.of) {
+		p.metrics.now.events[ignored]++
+		return 0, nil
+	}
+	if p.copies != nil && p.copies.Is(rec) {
+		p.metrics.now.events[duplicate]++
+		return 0, nil
 	}
 	user, ok := p.parse(&h, rec, rec.Timestamp)
 	if !ok {
@@ -112,9 +124,10 @@ func (p *processor) tell(ctx context.Context, t *runner.Transaction, w *work, us
 	return results
 }
 
-// delete forgets a user. Of the notifications of one request the first does it. M is the
-// notification, to be passed on where the user is another one by now.
-func (p *processor) delete(ctx context.Context, t *runner.Transaction, w *work, id, messageID string, m *message.Message) (results int, err error) {
+// delete forgets a user. Of the events of one request the first does it; an order has the
+// sources that have seen the user told. M is the event, to be passed on where the user is
+// another one by now.
+func (p *processor) delete(ctx context.Context, t *runner.Transaction, w *work, id string, h *schemas.Headers, m *message.Message) (results int, err error) {
 	if changelog.Reserved(id) {
 		return 0, nil
 	}
@@ -125,17 +138,33 @@ func (p *processor) delete(ctx context.Context, t *runner.Transaction, w *work, 
 	if to := user.Profile.Redirect; to != "" {
 		return p.forward(ctx, t, w, to, m), nil
 	}
-	d := engine.Deletion{Offset: w.meta.Raw - 1, Request: requestOf(messageID)}
-	return p.decide(ctx, t, w, func(i *identity.Identity) { i.Delete(id, user.Profile, d) }), nil
+	d := engine.Deletion{Offset: w.meta.Raw - 1, Request: regulation.Request(h.MessageID)}
+	if regulation.IsOrder(h) && user.Profile.Deletion.Request != d.Request {
+		results = p.notify(ctx, t, w, user.Profile, m.Value)
+	}
+	return results + p.decide(ctx, t, w, func(i *identity.Identity) { i.Delete(id, user.Profile, d) }), nil
 }
 
-// requestOf is the id of the deletion request in the messageId of a notification, which is
-// followed by what tells those of several sources apart.
-func requestOf(messageID string) string {
-	if at := strings.LastIndexByte(messageID, '-'); at > 0 {
-		return messageID[:at]
+// notify has the destinations of each source told that has seen a user who is forgotten.
+func (p *processor) notify(ctx context.Context, t *runner.Transaction, w *work, user *engine.Profile, order []byte) (results int) {
+	sources := slices.Clone(user.Sources())
+	if user.WasTold() {
+		sources = append(sources, emit.Source)
 	}
-	return messageID
+	for _, source := range sources {
+		if p.set.Listened != nil && !p.set.Listened(source) {
+			continue
+		}
+		rec, err := regulation.Notify(order, source)
+		if err != nil {
+			p.metrics.now.events[invalid]++
+			p.set.Logger.Error("deletion request can't be read, no destination is told", "error", err)
+			return results
+		}
+		t.Write(ctx, w.from, rec)
+		results++
+	}
+	return results
 }
 
 // message takes a record of personas-internal.

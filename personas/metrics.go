@@ -16,8 +16,17 @@ const (
 	own       = "own"       // a call that the stage has made
 	nobody    = "nobody"    // it has no user
 	deleted   = "deletion"  // the request to delete its user
+	duplicate = "duplicate" // a copy of a call that was counted
 	forwarded = "forwarded" // its user is another one by now
+	ignored   = "ignored"   // nothing is defined
 	invalid   = "invalid"
+)
+
+// What may become of restoring partitions, as the label result of the restores has it.
+const (
+	restored = "done"
+	refused  = "refused" // state and offsets do not fit each other
+	unread   = "failed"  // the brokers or the store did not do what they should
 )
 
 // metrics are the stage's. What a transaction does counts when it has committed.
@@ -28,8 +37,10 @@ type metrics struct {
 	ticks    prometheus.Counter
 	timers   prometheus.Counter
 	overdue  prometheus.Gauge
+	restores *prometheus.CounterVec
 	restored prometheus.Counter
 	left     prometheus.Gauge
+	broken   prometheus.Gauge
 	filled   prometheus.Counter
 	unfilled prometheus.Gauge
 	swept    prometheus.Counter
@@ -84,12 +95,14 @@ func newMetrics(reg prometheus.Registerer, s store.Store) *metrics {
 	}
 	transactions := counters("transactions_total", "Transactions by result: committed, aborted (a rebalance or a failed write; the records are processed again).", "result")
 	m := &metrics{
-		events:    counters("events_total", "Calls by result: folded into the state of their user, own (made by this stage), deletion (of their user), forwarded (their user is another one by now), nobody (without a user), invalid (not a call).", "result"),
+		events:    counters("events_total", "Calls by result: folded into the state of their user, own (made by this stage), deletion (of their user), duplicate (copies of calls within PERSONAS_DEDUP_WINDOW, and redriven ones), forwarded (their user is another one by now), nobody (without a user), ignored (nothing is defined), invalid (not a call).", "result"),
 		told:      counters("told_total", "Changes that were told, by class (audience, computed_trait) and cause (event, timer, edit, merge, sweep).", "class", "cause"),
 		withheld:  counter("withheld_total", "Changes that were not told, since their user is suppressed."),
 		ticks:     counter("ticks_total", "Ticks of the partitions' clocks that were processed."),
 		timers:    counter("timers_total", "Users who were looked at because time had passed."),
 		overdue:   gauge("timers_overdue_seconds", "How far the clock of the partition that is furthest behind is behind the time of its last tick."),
+		restores:  counters("restores_total", "Attempts to restore the state of users of partitions, by result: done, refused (their state and the offsets of the group do not fit each other), failed (the brokers or the store did not do what they should). What is not done is tried again.", "result"),
+		broken:    gauge("store_failed", "1 when the store of the state of users has failed, which ends the process, else 0."),
 		restored:  counter("restored_records_total", "Records of personas-changelog that were read to restore the state of users."),
 		left:      gauge("restore_left_records", "Records of personas-changelog that are still to be read before partitions can be processed; 0 when none is being restored."),
 		filled:    counter("backfilled_records_total", "Records of raw-events that were read once more for new definitions."),
@@ -105,8 +118,11 @@ func newMetrics(reg prometheus.Registerer, s store.Store) *metrics {
 		now: newTally(),
 	}
 	reg.MustRegister(m.duration)
-	for _, result := range []string{folded, own, nobody, deleted, forwarded, invalid} {
+	for _, result := range []string{folded, own, nobody, deleted, duplicate, forwarded, ignored, invalid} {
 		m.events.WithLabelValues(result)
+	}
+	for _, result := range []string{restored, refused, unread} {
+		m.restores.WithLabelValues(result)
 	}
 	of := func(name, help string, value func(store.Stats) int64) {
 		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "anabranch_personas_" + name, Help: help}, func() float64 { return float64(value(s.Stats())) }))

@@ -77,12 +77,17 @@ func (p *Personas) Run(ctx context.Context) (err error) {
 			stop(failure)
 		}
 	})
+	ticking.Go(func() { p.processor.trimmer.run(own) })
 	ticking.Go(func() {
 		if stands := p.clock.run(own, p.set.Kafka); stands != nil {
 			p.set.Logger.Error("clocks of partitions stand still", "error", stands)
 		}
 	})
-	err = p.Runner.Run(own)
+	run := p.Runner.Run
+	if c := p.processor.copies; c != nil {
+		run = func(ctx context.Context) error { return c.Run(ctx, p.Runner.Run) }
+	}
+	err = run(own)
 	if ctx.Err() == nil && own.Err() != nil {
 		err = errors.Join(err, context.Cause(own)) // of the store
 	}

@@ -79,10 +79,9 @@ func (p *processor) fill(ctx context.Context, t *runner.Transaction, w *work) (m
 	if f.Since > 0 {
 		since = time.UnixMilli(f.Since)
 	}
-	part := p.history.Part( //nolint:contextcheck // what is read ahead outlasts the transaction
-		w.num, f.Next, f.Cut, since)
+	part := p.history.Part(w.num, f.Next, f.Cut, since)
 	if part == nil {
-		return true, nil
+		return false, nil // the clock ticks again when it is there
 	}
 	if f.From < 0 {
 		f.From = part.Begin
@@ -96,6 +95,7 @@ func (p *processor) fill(ctx context.Context, t *runner.Transaction, w *work) (m
 	if f.Next >= f.Cut {
 		w.meta.Fills = w.meta.Fills[1:]
 		w.meta.Sweep = new(changelog.Sweep) // now they can be told
+		p.history.Forget(w.num)
 	}
 	return true, nil
 }
@@ -104,7 +104,7 @@ func (p *processor) fill(ctx context.Context, t *runner.Transaction, w *work) (m
 func (p *processor) refold(ctx context.Context, t *runner.Transaction, w *work, f *changelog.Fill, rec *kgo.Record) error {
 	p.metrics.now.filled++
 	h, err := kafka.HeadersOf(rec)
-	if err != nil || ours(&h) || h.Origin == schemas.OriginDeletion {
+	if err != nil || ours(&h) || h.Origin == schemas.OriginDeletion || h.Origin == schemas.OriginReplay {
 		return nil //nolint:nilerr // as when it came first
 	}
 	p.call.Offset = rec.Offset

@@ -3,6 +3,7 @@ package router
 import (
 	"slices"
 
+	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/router/internal/integrations"
 	"github.com/anabranch/anabranch/schemas"
@@ -64,7 +65,7 @@ func (f *filter) decide(into []decision, h *schemas.Headers, s *workspace.Snapsh
 			// The map is one and the same for every destination: the record is dead
 			// once, not once per destination.
 			return append(into, decision{result: dead, reason: schemas.ReasonRecordInvalid, detail: err.Error()})
-		case !on || !wanted(h, d.ID):
+		case !on || !wanted(h, d.ID) || !h.Happened.IsZero() && !d.Receives(h.Received.Sub(h.Happened)):
 			into = append(into, decision{destination: d.ID, result: filtered})
 		case t.missing(d.ID):
 			into = append(into, decision{destination: d.ID, result: dead, reason: schemas.ReasonTopicUnavailable, detail: t.unavailable[d.ID]})
@@ -75,8 +76,16 @@ func (f *filter) decide(into []decision, h *schemas.Headers, s *workspace.Snapsh
 	return into
 }
 
-// wanted reports whether a destination gets what is told of audiences and computed traits:
-// a definition may narrow that. A call of another source has nothing to say about it.
+// wanted reports whether a destination gets what is told of audiences and computed traits,
+// which a definition may narrow, or an imported call, which the import may: that one says
+// so by its version. Any other call has nothing to say about it.
 func wanted(h *schemas.Headers, destination string) bool {
-	return h.Only == nil || h.Source != workspace.SourcePersonas || slices.Contains(h.Only, destination)
+	if regulation.IsOrder(h) {
+		return false // it is for personas
+	}
+	narrows := h.Source == workspace.SourcePersonas || h.Version >= narrowedImport
+	return h.Only == nil || !narrows || slices.Contains(h.Only, destination)
 }
+
+// narrowedImport is the version since which Only narrows imported calls.
+const narrowedImport = 2

@@ -21,15 +21,20 @@ func snapshot() *workspace.Snapshot {
 			Endpoints: []workspace.Endpoint{{URL: "https://example.com/" + id}},
 		}
 	}
+	news := hooks("news", true, "past")
+	news.Historical = workspace.HistoricalRefuse
 	return workspace.NewSnapshot(
 		[]workspace.Source{
+			{ID: "past", Enabled: true, WriteKeyHash: workspace.HashWriteKey("p")},
 			{ID: "web", Enabled: true, WriteKeyHash: workspace.HashWriteKey("w")},
 			{ID: "app", Enabled: true, WriteKeyHash: workspace.HashWriteKey("a")},
 			{ID: "old", Enabled: false, WriteKeyHash: workspace.HashWriteKey("o")},
 		},
-		[]workspace.Destination{hooks("crm", true, "web", "old"), hooks("lake", true, "web"), hooks("off", false, "web", "app"), hooks("mail", true, "personas"), hooks("push", true, "personas"), hooks("sms", true, "personas")},
+		[]workspace.Destination{hooks("crm", true, "web", "old"), hooks("lake", true, "web"), hooks("off", false, "web", "app"), hooks("mail", true, "personas"), hooks("push", true, "personas"), hooks("sms", true, "personas"), news},
 	)
 }
+
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 func TestDecide(t *testing.T) {
 	t.Parallel()
@@ -64,12 +69,36 @@ func TestDecide(t *testing.T) {
 				{destination: "sms", result: dead, reason: schemas.ReasonTopicUnavailable, detail: "gone"},
 			},
 		},
+		"an order to forget a user, to nobody": {
+			headers: schemas.Headers{Source: "personas", Type: schemas.TypeDelete, Origin: schemas.OriginDeletion, Only: []string{"mail"}},
+			want:    []decision{{destination: "mail", result: filtered}, {destination: "push", result: filtered}, {destination: "sms", result: filtered}},
+		},
 		"of one that was sent again": {
 			headers: schemas.Headers{Source: "personas", Origin: schemas.OriginReplay, Only: []string{"gone"}},
 			want:    []decision{{destination: "mail", result: filtered}, {destination: "push", result: filtered}, {destination: "sms", result: filtered}},
 		},
 		"a call of another source is for all, whatever it says": {
 			headers: schemas.Headers{Source: "web", Origin: schemas.OriginAPI, Only: []string{"crm"}},
+			want:    []decision{{destination: "crm", result: routed}, {destination: "lake", result: routed}},
+		},
+		"an imported call is for those that the import names": {
+			headers: schemas.Headers{Version: 2, Source: "web", Origin: schemas.OriginAPI, Only: []string{"crm"}},
+			want:    []decision{{destination: "crm", result: routed}, {destination: "lake", result: filtered}},
+		},
+		"or for nobody": {
+			headers: schemas.Headers{Version: 2, Source: "web", Origin: schemas.OriginAPI, Only: []string{}},
+			want:    []decision{{destination: "crm", result: filtered}, {destination: "lake", result: filtered}},
+		},
+		"of yesterday, to one that refuses what is older": {
+			headers: schemas.Headers{Source: "past", Received: noon, Happened: noon.Add(-24 * time.Hour)},
+			want:    []decision{{destination: "news", result: routed}},
+		},
+		"of the day before": {
+			headers: schemas.Headers{Source: "past", Received: noon, Happened: noon.Add(-24*time.Hour - time.Millisecond)},
+			want:    []decision{{destination: "news", result: filtered}},
+		},
+		"of a thousand years ago, to one that accepts it": {
+			headers: schemas.Headers{Source: "web", Received: noon, Happened: noon.AddDate(-1000, 0, 0)},
 			want:    []decision{{destination: "crm", result: routed}, {destination: "lake", result: routed}},
 		},
 		"a source disabled since":    {headers: schemas.Headers{Source: "old"}, want: []decision{{result: unconnected}}},
@@ -122,6 +151,7 @@ func TestWhomACallIsForTravelsNoFurther(t *testing.T) {
 		{Source: "personas", MessageID: "m", Only: []string{"mail"}},
 		{Source: "personas", MessageID: "m", Only: []string{"mail"}, Received: taken},
 		{Source: "personas", MessageID: "m"},
+		{Source: "personas", MessageID: "m", Happened: noon, Received: taken, Version: 2, Only: []string{}},
 	} {
 		rec := &kgo.Record{Timestamp: taken}
 		kafka.SetHeaders(rec, &h)

@@ -81,11 +81,11 @@ func (s *stage) bury(rec *kgo.Record, h *schemas.Headers, d *decision) {
 //
 // Headers are added here instead of being set anew: the router understands all of
 // them, and the strings they hold need not be copied for each event. Whom a call is
-// narrowed to is decided, and does not travel any further.
+// narrowed to, and how old it is, is decided, and does not travel any further.
 func onward(rec *kgo.Record, h *schemas.Headers) []kgo.RecordHeader {
-	if h.Only != nil {
+	if h.Only != nil || !h.Happened.IsZero() {
 		decided := *h
-		decided.Only = nil
+		decided.Version, decided.Only, decided.Happened = 0, nil, time.Time{}
 		if decided.Received.IsZero() {
 			decided.Received = takenAt(rec)
 		}

@@ -13,10 +13,10 @@ import (
 	"github.com/anabranch/anabranch/internal/kafka/groups"
 	"github.com/anabranch/anabranch/internal/kafka/txn/runner"
 	"github.com/anabranch/anabranch/internal/logging"
+	"github.com/anabranch/anabranch/internal/seen/copies"
 	"github.com/anabranch/anabranch/internal/seen/digest"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/telemetry/trace"
-	"github.com/anabranch/anabranch/router/internal/copies"
 	"github.com/anabranch/anabranch/router/internal/sources"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -116,7 +116,7 @@ func newStage(cfg Config, set Settings) *stage {
 	}
 	if cfg.Dedup > 0 {
 		s.copies = copies.New(copies.Settings{
-			Logger: set.Logger, Registerer: set.Registerer, Window: cfg.Dedup, Dir: cmp.Or(cfg.DataDir, set.DataDir),
+			Name: "router", Logger: set.Logger, Registerer: set.Registerer, Window: cfg.Dedup, Dir: cmp.Or(cfg.DataDir, set.DataDir),
 			Kafka: set.Kafka, Client: set.Topics.Client, Calls: schemas.TopicRawEvents, Digests: schemas.TopicSeen,
 		})
 	}

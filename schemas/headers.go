@@ -13,7 +13,7 @@ const (
 	MaxIntegrationsBytes = MaxCallBytes    // Headers.Integrations: what one call could hold
 	MaxTopicBytes        = 249             // Position.Topic: Kafka's own limit
 	MaxEndpoints         = 5               // endpoints of a destination; rule: spec.md, Limits
-	MaxOnly              = 100             // Headers.Only: destinations that a definition narrows its calls to
+	MaxOnly              = 100             // Headers.Only: destinations that a definition, or an import, narrows its calls to
 	MaxAttempts          = 1<<31 - 1       // Headers.Attempt: four hours never hold more
 	TraceParentBytes     = 55              // Headers.TraceParent: the W3C's version 00
 	maxReasonBytes       = 40              // Headers.Reason, of a later release as well
@@ -31,6 +31,7 @@ const (
 	keyIntegrations  = "integrations"
 	keyOrigin        = "origin"
 	keyOnly          = "only"
+	keyHappened      = "happened"
 	keyReceived      = "received"
 	keyTraceParent   = "traceparent"
 	keyDestination   = "destination"
@@ -48,14 +49,17 @@ const (
 	keyReference     = "reference"
 	keyFailedAt      = "failed-at"
 
-	headerCount = 23
+	headerCount = 24
 )
 
 // RecordVersion is the latest version of records that this release understands,
 // headers and value. It changes when an older release would misread a record;
 // a header that may be ignored is no reason to. The first version is not sent:
 // it would cost bytes in every record.
-const RecordVersion = 1
+//
+//   - 2: Only narrows an imported call, and may narrow it to nobody. An older router
+//     would deliver it to everybody.
+const RecordVersion = 2
 
 // Headers is all that a stage must know of a record without parsing its JSON.
 // A field of zero value is not sent, and a header that is missing leaves its
@@ -71,8 +75,9 @@ type Headers struct {
 	MessageID    string    // at most MaxMessageIDChars
 	Integrations []byte    // stable JSON object of at most MaxIntegrationsBytes; nil when the call has none
 	Origin       Origin    // who made the event
-	Only         []string  // ids of the destinations that alone get a call of personas, of those connected to it; at most MaxOnly; nil for all; on raw-events
-	Received     time.Time // when ingest took the call; from deliver.* on
+	Only         []string  // ids of the destinations that alone get a call of personas or of an import, of those connected to it; at most MaxOnly; nil for all, empty for none; on raw-events
+	Happened     time.Time // when an imported call happened, by its own account; on raw-events
+	Received     time.Time // when ingest took the call; from deliver.* on, and of an imported call from raw-events on
 	TraceParent  string    // W3C trace context of the span that wrote the record, when that is sampled; see ValidTraceParent
 	Destination  string    // destination id, on webhook-retry.* and dead-letters; see ValidID
 	Attempt      int       // attempts already made, 0 to MaxAttempts

@@ -92,6 +92,8 @@ func (d *decoder) call(key string, value []byte) error {
 		return decodeWord(&d.Origin, value, origins())
 	case keyOnly:
 		return decodeIDs(&d.Only, value)
+	case keyHappened:
+		return decodePast(&d.Happened, value)
 	case keyReceived:
 		return decodeTime(&d.Received, value)
 	case keyTraceParent:
@@ -160,6 +162,10 @@ func decodeID(dst *string, value []byte) error {
 }
 
 func decodeIDs(dst *[]string, value []byte) error {
+	if string(value) == nobody {
+		*dst = []string{}
+		return nil
+	}
 	const longest = MaxOnly * (MaxIDBytes + 1) // a huge value is not even split
 	if len(value) > longest || bytes.Count(value, []byte(",")) >= MaxOnly {
 		return expectedIDs()
@@ -277,6 +283,20 @@ func decodeTime(dst *time.Time, value []byte) error {
 	var millis int64
 	if err := decodeNumber(&millis, value, maxTimeMillis); err != nil {
 		return fmt.Errorf("%w, Unix milliseconds", err)
+	}
+	*dst = time.UnixMilli(millis).UTC()
+	return nil
+}
+
+// decodePast reads a time that may be before 1970: a birthday is an event too.
+func decodePast(dst *time.Time, value []byte) error {
+	digits, before := bytes.CutPrefix(value, []byte("-"))
+	var millis int64
+	if err := decodeNumber(&millis, digits, maxTimeMillis); err != nil {
+		return expected("a decimal number from -%d to %d, Unix milliseconds", maxTimeMillis, maxTimeMillis)
+	}
+	if before {
+		millis = -millis
 	}
 	*dst = time.UnixMilli(millis).UTC()
 	return nil

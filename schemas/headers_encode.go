@@ -37,8 +37,13 @@ func (h *Headers) All() iter.Seq2[string, []byte] {
 // given up before routing); the buffer then grows.
 func (h *Headers) encodedBytes() int {
 	n := len(h.Source) + len(h.Type) + len(h.MessageID) + len(h.Integrations) + len(h.Origin) + len(h.TraceParent)
-	if !h.Received.IsZero() {
-		n += timeDigits
+	for _, t := range [...]time.Time{h.Received, h.Happened} {
+		if !t.IsZero() {
+			n += timeDigits + 2 // before 1970 there is a sign, and up to two digits more
+		}
+	}
+	if h.Only != nil {
+		n += len(nobody)
 	}
 	for _, id := range h.Only {
 		n += len(id) + 1
@@ -50,6 +55,9 @@ func (h *Headers) encodedBytes() int {
 	}
 	return n
 }
+
+// nobody stands for a Headers.Only without an id: an empty value is no header.
+const nobody = "-"
 
 // timeDigits is the length of a time of our days.
 const timeDigits = 13
@@ -79,7 +87,11 @@ func (e *encoder) call(h *Headers) {
 		e.add(keyIntegrations, append(e.buf, h.Integrations...))
 	}
 	e.text(keyOrigin, string(h.Origin))
+	if h.Only != nil && len(h.Only) == 0 {
+		e.text(keyOnly, nobody)
+	}
 	e.text(keyOnly, strings.Join(h.Only, ","))
+	e.instant(keyHappened, h.Happened)
 	e.instant(keyReceived, h.Received)
 	e.text(keyTraceParent, h.TraceParent)
 }

@@ -78,6 +78,10 @@ func randomHeaders(rng *rand.Rand) schemas.Headers {
 	for range rng.IntN(schemas.MaxEndpoints + 1) {
 		h.Endpoints = append(h.Endpoints, rng.Uint64())
 	}
+	if maybe() {
+		h.Happened = time.UnixMilli(rng.Int64N(2*253402300800000) - 253402300800000).UTC()
+		h.Only = []string{}
+	}
 	for range rng.IntN(4) {
 		if id := text(idLetters, schemas.MaxIDBytes); id != "" {
 			h.Only = append(h.Only, id)

@@ -31,6 +31,7 @@ func ingested() schemas.Headers {
 func buried() schemas.Headers {
 	h := ingested()
 	h.Only = []string{"crm", "lake-2"}
+	h.Happened = time.UnixMilli(-86400000).UTC()
 	h.Received = time.UnixMilli(1795223069700).UTC()
 	h.TraceParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	h.Destination = "crm"
@@ -75,6 +76,7 @@ func TestHeadersWire(t *testing.T) {
 		"integrations":   `{"All":false,"Webhooks":true}`,
 		"origin":         "api",
 		"only":           "crm,lake-2",
+		"happened":       "-86400000",
 		"received":       "1795223069700",
 		"traceparent":    "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
 		"destination":    "crm",
@@ -137,7 +139,8 @@ func TestParseHeadersBounds(t *testing.T) {
 		"origin":         {good: []string{"api", "personas", "deletion", "replay"}, bad: []string{"", "API", "apis"}, expected: "expected one of [api personas deletion replay]"},
 		"reason":         {good: []string{"tls", "status_5xx", "of_a_later_release2", repeat("r", 40)}, bad: []string{"", "TLS", "a-b", repeat("r", 41)}, expected: "expected 1 to 40 lower-case letters, digits and underscores"},
 		"version":        {good: []string{"1", "01"}, bad: []string{"", "0", "-1", "1000", "one"}, expected: "expected a decimal number from 1 to 999"},
-		"only":           {good: []string{"crm", repeat(repeat("z", 64)+",", 99) + "a"}, bad: []string{"", ",", "crm,", ",crm", "crm,,lake", "crm, lake", "CRM", repeat("z", 65), repeat("a,", 100) + "a", repeat("z", 1<<20)}, expected: "expected 1 to 100 ids of lower-case letters, digits and hyphens, separated by commas"},
+		"only":           {good: []string{"-", "crm", repeat(repeat("z", 64)+",", 99) + "a"}, bad: []string{"", ",", "crm,", ",crm", "crm,,lake", "crm, lake", "CRM", repeat("z", 65), repeat("a,", 100) + "a", repeat("z", 1<<20)}, expected: "expected 1 to 100 ids of lower-case letters, digits and hyphens, separated by commas"},
+		"happened":       {good: []string{"0", "-253402300799999"}, bad: []string{"", "-", "--1", "253402300800000", "now"}, expected: "expected a decimal number from -253402300799999 to 253402300799999, Unix milliseconds"},
 		"received":       {good: []string{"0", "253402300799999"}, bad: []string{"", "-1", "253402300800000", "now"}, expected: times},
 		"message-id":     {good: []string{"m", repeat("🛶", 100), "\xff"}, bad: []string{"", repeat("m", 101), repeat("é", 101), repeat("m", 1<<20)}, expected: "expected 1 to 100 characters"},
 		"integrations":   {good: []string{"{}", `{"` + repeat("x", 32768-6) + `":1}`}, bad: []string{"", "{", "}", "[]", "null", `"{}"`, ` {}`, `{"` + repeat("x", 32768-5) + `":1}`}, expected: "expected a JSON object of at most 32768 bytes"},
@@ -275,12 +278,12 @@ func TestPosition(t *testing.T) {
 func TestParseHeadersTellsALaterVersion(t *testing.T) {
 	t.Parallel()
 	for name, pairs := range map[string][][2]string{
-		"first":                  {{"version", "2"}, {"message-id", "m"}},
-		"last":                   {{"message-id", "m"}, {"version", "2"}},
-		"with a header misread":  {{"attempt", "none"}, {"message-id", "m"}, {"version", "2"}, {"due", "soon"}},
-		"with half of a place":   {{"version", "2"}, {"from-offset", "1"}, {"message-id", "m"}},
-		"beside an earlier one":  {{"version", "2"}, {"version", "1"}, {"message-id", "m"}},
-		"with a key of its time": {{"version", "2"}, {"tenant", "t"}, {"message-id", "m"}},
+		"first":                  {{"version", "3"}, {"message-id", "m"}},
+		"last":                   {{"message-id", "m"}, {"version", "3"}},
+		"with a header misread":  {{"attempt", "none"}, {"message-id", "m"}, {"version", "3"}, {"due", "soon"}},
+		"with half of a place":   {{"version", "3"}, {"from-offset", "1"}, {"message-id", "m"}},
+		"beside an earlier one":  {{"version", "3"}, {"version", "1"}, {"message-id", "m"}},
+		"with a key of its time": {{"version", "3"}, {"tenant", "t"}, {"message-id", "m"}},
 	} {
 		h, err := schemas.ParseHeaders(func(yield func(string, []byte) bool) {
 			for _, pair := range pairs {
@@ -290,8 +293,8 @@ func TestParseHeadersTellsALaterVersion(t *testing.T) {
 			}
 		})
 		var later *schemas.VersionError
-		if !errors.As(err, &later) || later.Version != 2 || h.Version != 2 || h.MessageID != "m" {
-			t.Errorf("%s: error %v, headers %+v, want version 2 of message m", name, err, h)
+		if !errors.As(err, &later) || later.Version != 3 || h.Version != 3 || h.MessageID != "m" {
+			t.Errorf("%s: error %v, headers %+v, want version 3 of message m", name, err, h)
 		}
 	}
 }
@@ -310,7 +313,7 @@ func TestHeadersVersionOnTheWire(t *testing.T) {
 		t.Errorf("version 1: %+v, %v, want the same as none", got, err)
 	}
 	later := schemas.VersionError{Version: 7}
-	if text := later.Error(); !strings.Contains(text, "version 7") || !strings.Contains(text, "up to 1") {
+	if text := later.Error(); !strings.Contains(text, "version 7") || !strings.Contains(text, "up to 2") {
 		t.Errorf("Error() = %s", text)
 	}
 }

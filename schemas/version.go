@@ -28,7 +28,11 @@ func IsLaterVersion(err error) bool {
 
 // CheckVersion refuses a JSON record of a later version ({"version":2,…}) before
 // anything in it is judged by the rules of this release. The error is a [*VersionError].
-func CheckVersion(record []byte) error { return CheckVersionOf(record, RecordVersion) }
+func CheckVersion(record []byte) error { return CheckVersionOf(record, JSONVersion) }
+
+// JSONVersion is the latest version of JSON records that this release understands, of
+// those kinds that have no count of their own.
+const JSONVersion = 1
 
 // CheckVersionOf is CheckVersion for a kind of record with a count of its own.
 func CheckVersionOf(record []byte, understood int) error {

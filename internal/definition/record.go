@@ -48,7 +48,7 @@ func (r *reader) err() error {
 	case len(r.found) == 0:
 		return nil
 	case r.unknown:
-		return &schemas.VersionError{Version: schemas.RecordVersion + 1}
+		return &schemas.VersionError{Version: schemas.JSONVersion + 1, Understood: schemas.JSONVersion}
 	default:
 		return fmt.Errorf("%s: expected %s", r.found[0].Path, r.found[0].Want)
 	}

@@ -42,7 +42,8 @@ func clinic(t *testing.T, cluster *testkit.Cluster) Settings {
 	return Settings{
 		Kafka: cluster.Options(), Topics: topics.New(cluster.Client(t), config), Brokers: cluster.Addrs, Variable: "KAFKA_BROKERS",
 		Stages: all, Roles: all.Roles(),
-		Workspace: func(context.Context) (*workspace.Snapshot, bool, error) { return snapshot, true, nil },
+		Workspace:    func(context.Context) (*workspace.Snapshot, bool, error) { return snapshot, true, nil },
+		Suppressions: func(context.Context) (map[string]int, error) { return nil, nil },
 	}
 }
 

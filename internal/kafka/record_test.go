@@ -98,7 +98,7 @@ func checkHeaders(t *testing.T, r *kgo.Record, want schemas.Headers) {
 func TestDeadLetterOfALaterVersionKeepsWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	r := &kgo.Record{Topic: "raw-events", Key: []byte("u"), Value: []byte("of a later release")}
-	for _, pair := range [][2]string{{"version", "2"}, {"message-id", "m"}, {"tenant", "acme"}, {"attempt", "first"}, {"detail", "before"}} {
+	for _, pair := range [][2]string{{"version", "3"}, {"message-id", "m"}, {"tenant", "acme"}, {"attempt", "first"}, {"detail", "before"}} {
 		r.Headers = append(r.Headers, kgo.RecordHeader{Key: pair[0], Value: []byte(pair[1])})
 	}
 	h, err := HeadersOf(r)
@@ -115,7 +115,7 @@ func TestDeadLetterOfALaterVersionKeepsWhatItCannotRead(t *testing.T) {
 		got[header.Key] = string(header.Value)
 	}
 	want := map[string]string{
-		"version": "2", "message-id": "m", "tenant": "acme", "attempt": "first", "detail": "now", "reason": "version_unknown",
+		"version": "3", "message-id": "m", "tenant": "acme", "attempt": "first", "detail": "now", "reason": "version_unknown",
 		"from-topic": "raw-events", "from-partition": "0", "from-offset": "0", "failed-at": "1700000000123",
 	}
 	if diff := cmp.Diff(want, got); diff != "" || string(dead.Value) != string(r.Value) {

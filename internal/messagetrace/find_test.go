@@ -48,7 +48,7 @@ func newPast(t *testing.T) *past {
 	c := testkit.Brokers(t)
 	c.CreateTopics(t, partitions, schemas.TopicRawEvents, schemas.TopicJournal, schemas.TopicDeadLetters, schemas.DeliverTopic("crm"), retries)
 	c.CreateTopics(t, 1, schemas.TopicRedriven, schemas.TopicWorkspace, schemas.TopicRegulations)
-	p := &past{Cluster: c, t: t, users: regulation.NewRegister()}
+	p := &past{Cluster: c, t: t, users: regulation.NewRegister(nil, nil)}
 	p.cl = c.Client(t, kgo.RecordPartitioner(journal.Partitioner(kgo.StickyKeyPartitioner(nil))))
 	admin := topics.New(p.cl, policy.Config{})
 	var err error

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -8,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/anabranch/anabranch/internal/workspace/internal/kind"
 	"github.com/anabranch/anabranch/internal/workspace/internal/rules"
@@ -91,6 +93,24 @@ type Destination struct {
 	Enabled      bool           `file:"enabled" default:"true" absent:"false" desc:"whether it receives calls"`
 	SharedSecret schemas.Secret `file:"sharedSecret,optional" rule:"secret" desc:"what deliveries are signed with; without it they are not signed"`
 	Endpoints    []Endpoint     `file:"endpoints" items:"1-5" each:"an endpoint" desc:"where its calls are delivered to, each call to all of them"` // at most MaxEndpoints
+	// Of imported calls, which say when they happened (schemas.Headers.Happened).
+	Historical      Historical    `file:"historical,optional" enum:"accept refuse" desc:"whether it receives imported calls that happened long before their import: accept, which is usual, or refuse, which leaves them out"`
+	HistoricalAfter time.Duration `file:"historicalAfter,optional" min:"1s" max:"87600h" desc:"with historical: refuse, how long before its import a call has to have happened to be left out; usually 24h"`
+}
+
+// Historical says whether a destination receives calls of the past. The zero value
+// accepts them.
+type Historical string
+
+// HistoricalRefuse leaves out what happened too long ago.
+const HistoricalRefuse Historical = "refuse"
+
+const usualHistory = 24 * time.Hour
+
+// Receives reports whether the destination receives a call that happened so long before
+// it was taken in.
+func (d *Destination) Receives(age time.Duration) bool {
+	return d.Historical != HistoricalRefuse || age <= cmp.Or(d.HistoricalAfter, usualHistory)
 }
 
 // IntegrationName returns the name that selects the destination in a call's

@@ -11,6 +11,7 @@
 //	list, members     definitions, and the users in them
 //	profile, explain  one user
 //	history           what was told
+//	versions          what a definition said, and what an edit changed in it
 //	preview, check    users computed again (replay): what an edit would tell, what is wrong
 //	print             for people
 //

@@ -85,13 +85,30 @@ func PrintDetails(w io.Writer, d *Details) error {
 		{"filled", filled(d.Done, d.Total, d.ETA)},
 		{"definition", string(terminal.AppendPrintable(nil, d.Definition))},
 	}
-	if err := table(w, rows); err != nil || len(d.Partitions) == 0 {
+	if err := table(w, rows); err != nil {
 		return err
+	}
+	if len(d.Versions) > 0 {
+		rows, err := versionRows(d.Versions)
+		if err != nil {
+			return err
+		}
+		if err := below(w, rows); err != nil {
+			return err
+		}
+	}
+	if len(d.Partitions) == 0 {
+		return nil
 	}
 	rows = [][]string{{"PARTITION", "PHASE", "DONE", "TOTAL", "UNTIL"}}
 	for _, p := range d.Partitions {
 		rows = append(rows, []string{strconv.Itoa(int(p.Partition)), string(p.Phase), terminal.Count(p.Done), terminal.Count(p.Total), moment(p.ETA)})
 	}
+	return below(w, rows)
+}
+
+// below prints rows behind an empty line.
+func below(w io.Writer, rows [][]string) error {
 	if _, err := fmt.Fprintln(w); err != nil {
 		return err
 	}
@@ -330,10 +347,7 @@ func printExtents(w io.Writer, all []Extent) error {
 			strconv.Itoa(int(e.Partition)), strconv.FormatInt(e.From, 10), strconv.FormatInt(e.Offset, 10), terminal.Moment(e.Clock), terminal.Count(e.Calls),
 		})
 	}
-	if _, err := fmt.Fprintln(w); err != nil {
-		return err
-	}
-	return table(w, rows)
+	return below(w, rows)
 }
 
 // PrintVerdict prints what a check found.

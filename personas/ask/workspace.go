@@ -12,10 +12,16 @@ import (
 )
 
 // Workspace has the definitions of a workspace.
-type Workspace struct{ defined engine.Definitions }
+type Workspace struct {
+	defined engine.Definitions
+	// versions are those of each definition, the latest first; of a file there are none.
+	versions map[string][]Version
+}
 
 // Of returns the definitions of a snapshot.
-func Of(s *workspace.Snapshot) Workspace { return Workspace{*personas.DefinitionsIn(s)} }
+func Of(s *workspace.Snapshot) Workspace {
+	return Workspace{*personas.DefinitionsIn(s), versionsOf(s)}
+}
 
 // Kind is a kind of definition, as `context.personas.computation_class` has it.
 type Kind = engine.Class

@@ -14,7 +14,9 @@
 // names. So a test there holds a lock that reaches across processes for as long
 // as it runs, and begins by deleting all that an earlier one left: tests on a
 // real broker run one at a time, t.Parallel or not. Run them with "go test -p 1",
-// or packages spend their time limit waiting for one another.
+// or packages spend their time limit waiting for one another. Subtests of one that
+// has called Brokers are not parallel: they would wait for a turn that the tests have
+// which wait for the broker (TestNoSubtestWaitsForItsOwnBroker).
 //
 // Deleting is the reason for a guard: a broker that holds the product's topics
 // is only wiped when it also holds the topic [Marker], which testkit creates on

@@ -5,10 +5,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/deadletters"
+	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/internal/workspace/wsfile"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
@@ -28,9 +30,14 @@ func personasCommand() Command {
 				Flags: listPersonas, Role: ask.Role(),
 			},
 			{
-				Name: "show", Args: "[--json] KEY", Operands: true,
-				Help:  "Shows one definition, and how far the stage is with it in each partition.",
+				Name: "show", Args: "[--json] [--version N] KEY", Operands: true,
+				Help:  "Shows one definition, its versions, and how far the stage is with it in each partition.\nWith --version it prints that version alone, as a workspace file has it: put it there, and\napply the file, to go back to it.",
 				Flags: showPersona,
+			},
+			{
+				Name: "diff", Args: "[--json] KEY [V1 [V2]]", Operands: true,
+				Help:  "Shows what differs between two versions of a definition: V1 and V2, or V1 and the one in\nforce, or the last two. The last twenty are kept.",
+				Flags: diffPersonas,
 			},
 			{
 				Name: "members", Args: "[--json] [--after USER] [--limit N] KEY", Operands: true,
@@ -120,16 +127,51 @@ func listPersonas(set *flag.FlagSet) Run {
 
 func showPersona(set *flag.FlagSet) Run {
 	a := answering(set, jsonObject)
+	version := set.Int("version", 0, "print this version alone, as an entry of a workspace file")
 	return func(ctx context.Context, program settings.Program, args []string) error {
 		if err := a.operands(args, "KEY"); err != nil {
 			return err
 		}
+		if *version < 0 {
+			return fmt.Errorf("%s: --version=%d: expected 1 or more", a.name, *version)
+		}
 		return withPersonas(ctx, program, func(log *ask.Log) error {
+			if *version > 0 {
+				v, err := ask.VersionOf(&log.Workspace, args[0], *version)
+				if err != nil {
+					return err
+				}
+				return one(a, program.Out, v, ask.PrintVersion)
+			}
 			d, err := ask.Show(ctx, log, args[0])
 			if err != nil {
 				return err
 			}
 			return one(a, program.Out, d, ask.PrintDetails)
+		})
+	}
+}
+
+func diffPersonas(set *flag.FlagSet) Run {
+	a := answering(set, jsonObject)
+	return func(ctx context.Context, program settings.Program, args []string) error {
+		if len(args) < 1 || len(args) > 3 {
+			return a.operands(args, "KEY", "V1", "V2")
+		}
+		of := []int{-1, 0} // the last two
+		for i, text := range args[1:] {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 1 {
+				return fmt.Errorf("%s: version %q: expected a number from 1 on", a.name, text)
+			}
+			of[i] = n
+		}
+		return withPersonas(ctx, program, func(log *ask.Log) error {
+			e, err := ask.Compare(&log.Workspace, args[0], of[0], of[1])
+			if err != nil {
+				return err
+			}
+			return one(a, program.Out, e, ask.PrintEdit)
 		})
 	}
 }
@@ -258,7 +300,7 @@ func checkPersonas(set *flag.FlagSet) Run {
 // withPersonas connects to the brokers, and gives up when none answers in time; to read a
 // long topic may take longer, and says how far it is.
 func withPersonas(ctx context.Context, program settings.Program, do func(*ask.Log) error) error {
-	return withDeadLetters(ctx, program, func(log *deadletters.Log) error {
+	return withDeadLetters(ctx, program, func(log *deadletters.Log, _ *regulation.Keys) error {
 		state, err := inTime(ctx, func(ctx context.Context) (wstopic.State, error) { return wstopic.Read(ctx, log.Kafka) })
 		if err != nil {
 			return err

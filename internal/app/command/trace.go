@@ -20,13 +20,13 @@ import (
 
 func traceCommand(stages pipeline.Stages) Command {
 	return Command{
-		Name: "trace", Args: "[--json] [--user U] [--since T] [--until T] ID |\n--last N [--json] [--since T] (--destination D | --reason R | --user U)", Operands: true,
+		Name: "trace", Args: "[--json] [--user U] [--since T] [--until T] ID", Operands: true,
 		Summary: "what became of a call, from ingest to each attempt",
 		Help: "Shows what became of the calls with a messageId: how each came, what was decided for each\n" +
 			"destination and why, each attempt, what waits until when, and dead letters. The search\n" +
 			"begins with the newest; with the user (the userId, else the anonymousId) it takes a\n" +
-			"moment, without it may take minutes. With --last it lists the newest events of a\n" +
-			"destination, of a reason, or of a user. T is a duration back (24h), a time\n" +
+			"moment, without it may take minutes. With --last N, and no ID, it lists the newest events\n" +
+			"of a destination, of a reason, or of a user. T is a duration back (24h), a time\n" +
 			"(2026-11-21T08:30:00Z) or a date. The exit code is 1 where there is no such call.",
 		Role:  messagetrace.Role(),
 		Flags: func(set *flag.FlagSet) Run { return traceFlags(set, stages) },
@@ -109,8 +109,8 @@ func traceOne(ctx context.Context, program settings.Program, a answer, log *mess
 
 // withTrace connects to the brokers, and reads what a trace needs of the workspace.
 func withTrace(ctx context.Context, program settings.Program, stages pipeline.Stages, do func(*messagetrace.Log) error) error {
-	return withDeadLetters(ctx, program, func(brokers *deadletters.Log) error {
-		users := regulation.NewRegister()
+	return withDeadLetters(ctx, program, func(brokers *deadletters.Log, keys *regulation.Keys) error {
+		users := regulation.NewRegister(keys, nil)
 		state, err := inTime(ctx, func(ctx context.Context) (wstopic.State, error) {
 			return wstopic.ReadWith(ctx, brokers.Kafka, users.Former())
 		})

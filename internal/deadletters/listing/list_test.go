@@ -207,7 +207,7 @@ func TestALetterOfALaterReleaseIsShown(t *testing.T) {
 	if err := Table(t.Context(), y.Log, only, &table); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, table.String(), id.String(), "crm", "version_unknown", h.MessageID, "this release understands versions up to 1")
+	expect(t, table.String(), id.String(), "crm", "version_unknown", h.MessageID, "this release understands versions up to 2")
 	if err := JSON(t.Context(), y.Log, only, &object); err != nil {
 		t.Fatal(err)
 	}

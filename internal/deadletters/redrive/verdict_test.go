@@ -38,7 +38,7 @@ func TestJudge(t *testing.T) {
 	broken := at("")
 	broken.Unreadable = errors.New("header attempt")
 	later := at("crm")
-	later.Unreadable = fmt.Errorf("decode dead-letters[0]@1: %w", &schemas.VersionError{Version: 2})
+	later.Unreadable = fmt.Errorf("decode dead-letters[0]@1: %w", &schemas.VersionError{Version: 3})
 	for name, c := range map[string]struct {
 		letter deadletters.Letter
 		again  time.Time

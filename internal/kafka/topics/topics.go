@@ -44,6 +44,10 @@ func (t *Admin) Recognise(ctx context.Context) (embedded bool, err error) {
 	return embedded, err
 }
 
+// Embedded tells whether the brokers are an embedded one, by the settings or by what
+// [Admin.Recognise] was told.
+func (t *Admin) Embedded() bool { return t.config.Embedded }
+
 // visiblePause is between two looks for topics that were created.
 const visiblePause = 20 * time.Millisecond
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/anabranch/anabranch/internal/keyring"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wstest"
 	"github.com/anabranch/anabranch/internal/workspace/wsseal"
@@ -21,7 +22,7 @@ func ring(tb testing.TB, of ...byte) *wsseal.Ring {
 	tb.Helper()
 	var texts []string
 	for _, b := range of {
-		texts = append(texts, hex.EncodeToString(bytes.Repeat([]byte{b}, wsseal.KeyBytes)))
+		texts = append(texts, hex.EncodeToString(bytes.Repeat([]byte{b}, keyring.KeyBytes)))
 	}
 	keys, err := wsseal.Parse(schemas.Secret(strings.Join(texts, ",")))
 	if err != nil {
@@ -105,10 +106,6 @@ func TestWhatSealingChanges(t *testing.T) {
 // TestOnlyWhoDeliversOpensSecrets: and says of which it can't, while all others are served.
 func TestOnlyWhoDeliversOpensSecrets(t *testing.T) {
 	t.Parallel()
-	c := testkit.Brokers(t)
-	p := publisher(t, c)
-	p.Keys = ring(t, 1)
-	apply(t, p, secretive())
 	for name, tt := range map[string]struct {
 		secrets bool
 		keys    *wsseal.Ring
@@ -122,6 +119,10 @@ func TestOnlyWhoDeliversOpensSecrets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			c := testkit.Brokers(t)
+			p := publisher(t, c)
+			p.Keys = ring(t, 1)
+			apply(t, p, secretive())
 			f, live, out := following(t, c.Options(), func(set *FollowerSettings) { set.Secrets, set.Keys = tt.secrets, tt.keys })
 			ready(t, f)
 			crm, _ := live.Load().Destination("crm")

@@ -27,6 +27,23 @@ type Meta struct {
 	Residue []engine.LeafID `json:",omitempty"`
 	Fills   []Fill          `json:",omitempty"`
 	Sweep   *Sweep          `json:",omitempty"`
+	// Idle says that nothing is defined: what was processed is where the group's offsets
+	// say, and Raw and Internal are where they were once.
+	Idle bool `json:",omitempty"`
+	// Needed is the offset of the changelog before which nothing is needed, and Users how
+	// many there were when it was found: where nobody compacts the topic, every user is
+	// written again from time to time (Rewrite).
+	Needed  int64    `json:",omitempty"`
+	Users   int64    `json:",omitempty"`
+	Rewrite *Rewrite `json:",omitempty"`
+}
+
+// Rewrite is a round in which each user is written again, in order: the next one is not
+// before From, and so many Users have been. End is where the changelog ended when it began.
+type Rewrite struct {
+	From  []byte `json:",omitempty"`
+	End   int64
+	Users int64
 }
 
 // Fill is a part of raw-events that leaves are still to be filled from: from Next up to

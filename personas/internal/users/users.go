@@ -135,6 +135,19 @@ func (u *Users) Look(from []byte, n int) (some []*User, next []byte, err error) 
 	return some, next, err
 }
 
+// Rewrite has up to n users of the store written again, in order, the first not before from.
+// It returns how many these are and where the next ones begin; nil: there are none.
+func (u *Users) Rewrite(from []byte, n int) (written int, next []byte, err error) {
+	some, next, err := u.Look(from, n)
+	for _, one := range some {
+		one.rewrite = true
+	}
+	return len(some), next, err
+}
+
+// Touched is how many users the transaction has looked at.
+func (u *Users) Touched() int { return len(u.open) }
+
 // Due returns up to n users who may be due up to an instant, whose timers fire with the
 // transaction, and whether there may be more.
 func (u *Users) Due(until time.Time, n int) (some []*User, more bool, err error) {

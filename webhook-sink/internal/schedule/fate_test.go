@@ -58,7 +58,7 @@ func TestJudge(t *testing.T) {
 		{name: "switched off", of: firstAttempt("off"), ending: Dead, reason: schemas.ReasonDestinationDisabled},
 		{name: "retry of switched off", of: retryOf("off", true), ending: Dead, reason: schemas.ReasonDestinationDisabled},
 		{name: "unreadable", of: firstAttempt("crm"), change: func(c *Case) { c.Err = errors.New("decode x[0]@1: bad") }, ending: Dead, reason: schemas.ReasonRecordInvalid},
-		{name: "of a later release", of: retryOf("crm", true), change: func(c *Case) { c.Err = fmt.Errorf("decode x[0]@1: %w", &schemas.VersionError{Version: 2}) }, ending: Dead, reason: schemas.ReasonVersionUnknown},
+		{name: "of a later release", of: retryOf("crm", true), change: func(c *Case) { c.Err = fmt.Errorf("decode x[0]@1: %w", &schemas.VersionError{Version: 3}) }, ending: Dead, reason: schemas.ReasonVersionUnknown},
 		{name: "retry for nobody", of: retryOf("", false), ending: Dead, reason: schemas.ReasonRecordInvalid},
 		{name: "window over", of: retryOf("crm", true), change: func(c *Case) { c.Headers.FirstAttempt = noon.Add(-4*time.Hour - 1) }, ending: Dead, reason: schemas.ReasonWindowExceeded},
 		{name: "last moment of the window", of: retryOf("crm", true), change: func(c *Case) { c.Headers.FirstAttempt = noon.Add(-4 * time.Hour) }},

@@ -16,6 +16,7 @@ import (
 
 // Settings are what copies are told by.
 type Settings struct {
+	Name       string // of the stage, in the names of metrics
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 	Window     time.Duration // the horizon
@@ -24,6 +25,9 @@ type Settings struct {
 	Client     *kgo.Client   // for questions
 	// Calls is the topic with the calls, and Digests the one with what was seen of them.
 	Calls, Digests string
+	// Reader says that digests are somebody else's to write: whoever writes them looks at
+	// the same calls with the same horizon.
+	Reader bool
 }
 
 // Copies tells copies. Its methods belong to the loop, but for those of partitions.
@@ -33,7 +37,7 @@ type Copies struct {
 
 	// Of the running stage.
 	store  *seen.Store
-	writer *digest.Writer
+	writer *digest.Writer // nil: of a reader
 
 	mu    sync.Mutex
 	parts map[int32]*part
@@ -55,7 +59,7 @@ type part struct {
 // New returns copies of which none is known yet.
 func New(set Settings) *Copies {
 	c := &Copies{set: set, parts: make(map[int32]*part), begun: make(map[int32]*part), copies: make(map[kafka.Partition]map[int64]bool)}
-	c.metrics = newMetrics(set.Registerer, c)
+	c.metrics = newMetrics(set, c)
 	return c
 }
 
@@ -64,6 +68,9 @@ func (c *Copies) Look(fetches kgo.Fetches) error {
 	clear(c.copies)
 	var failed error
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
+		if p.Topic != c.set.Calls {
+			return
+		}
 		if known := c.begin(p.Partition); known != nil && failed == nil {
 			failed = c.look(known, p)
 		}
@@ -129,7 +136,9 @@ func (c *Copies) Ended(committed bool, next map[kafka.Partition]int64) {
 	for num, p := range c.begun {
 		to, ok := next[kafka.Partition{Topic: c.set.Calls, Num: num}]
 		if committed && ok && c.parts[num] == p {
-			c.writer.Add(num, p.set.Next(), to, p.batch)
+			if c.writer != nil {
+				c.writer.Add(num, p.set.Next(), to, p.batch)
+			}
 			p.batch.Commit(to)
 		} else {
 			p.batch.Drop()
