@@ -17,6 +17,7 @@
 //	turn                      what is done in small steps between them: timers, backfills, sweeps
 //	definitions               the workspace's definitions, compiled, and what of them is in force
 //	rewrite                   the changelog kept short where nobody compacts it
+//	resync                    telling one destination once more what was told before
 //	clock                     the ticks of the partitions' clocks
 //	internal/users            profiles in a transaction, in front of internal/store
 //	internal/changelog        how far a partition is, and restoring it

@@ -180,6 +180,10 @@ func (p *processor) message(ctx context.Context, t *runner.Transaction, w *work,
 		w.ticks = append(slices.Clip(w.ticks), tick{m.End, rec.Timestamp.UnixMilli() - m.Late})
 		return 0, nil
 	}
+	if m.Kind == message.Resync && m.Resync != nil {
+		w.meta.Resyncs = asked(w.meta.Resyncs, m.Resync, w.meta.Time)
+		return 0, nil
+	}
 	user, err := w.users.Get(string(rec.Key))
 	if err != nil {
 		return 0, err

@@ -96,7 +96,7 @@ func newMetrics(reg prometheus.Registerer, s store.Store) *metrics {
 	transactions := counters("transactions_total", "Transactions by result: committed, aborted (a rebalance or a failed write; the records are processed again).", "result")
 	m := &metrics{
 		events:    counters("events_total", "Calls by result: folded into the state of their user, own (made by this stage), deletion (of their user), duplicate (copies of calls within PERSONAS_DEDUP_WINDOW, and redriven ones), forwarded (their user is another one by now), nobody (without a user), ignored (nothing is defined), invalid (not a call).", "result"),
-		told:      counters("told_total", "Changes that were told, by class (audience, computed_trait) and cause (event, timer, edit, merge, sweep).", "class", "cause"),
+		told:      counters("told_total", "Changes that were told, by class (audience, computed_trait) and cause (event, timer, edit, merge, sweep, resync).", "class", "cause"),
 		withheld:  counter("withheld_total", "Changes that were not told, since their user is suppressed."),
 		ticks:     counter("ticks_total", "Ticks of the partitions' clocks that were processed."),
 		timers:    counter("timers_total", "Users who were looked at because time had passed."),

@@ -267,7 +267,7 @@ func (p *processor) ticking() []int32 {
 	var nums []int32
 	for num, part := range p.parts {
 		fresh := part.Catalogue != inForce && (part.Catalogue != "" || !none(d))
-		if fresh || len(part.Fills) > 0 || part.Sweep != nil || p.due(num, now) {
+		if fresh || len(part.Fills) > 0 || part.Sweep != nil || inHand(part.Resyncs) >= 0 || p.due(num, now) {
 			nums = append(nums, num)
 		}
 	}

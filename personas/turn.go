@@ -38,7 +38,7 @@ func (p *processor) turn(ctx context.Context, t *runner.Transaction, w *work) er
 		return err
 	}
 	// A sweep looks at users whom the store has, so it comes before what fills in others.
-	for _, step := range []func(context.Context, *runner.Transaction, *work) (more bool, err error){p.sweep, p.fill} {
+	for _, step := range []func(context.Context, *runner.Transaction, *work) (more bool, err error){p.sweep, p.fill, p.resync} {
 		more, err := step(ctx, t, w)
 		if err != nil {
 			return err

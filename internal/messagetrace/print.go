@@ -135,16 +135,25 @@ func (p *printer) destination(d *Destination) {
 func (d *Destination) verdict() string {
 	switch d.Outcome {
 	case Filtered:
-		if d.Reason == journal.WhyOnly {
-			return "filtered: the definition of the audience or trait names other destinations"
-		}
-		return "filtered by " + strconv.Quote(d.Reason) + " in the call's integrations map"
+		return d.filtered()
 	case Dead:
 		return "dead: " + terminal.Safe(cmp.Or(d.Reason, "for a reason that is not known"))
 	case Waiting:
 		return d.waits()
 	default:
 		return string(d.Outcome)
+	}
+}
+
+// filtered says why the destination did not get the call.
+func (d *Destination) filtered() string {
+	switch d.Reason {
+	case "All", "all", "Webhooks":
+		return "filtered by " + strconv.Quote(d.Reason) + " in the call's integrations map"
+	case journal.WhyOnly:
+		return "filtered: the definition of the audience or trait names other destinations"
+	default:
+		return "filtered: " + terminal.Safe(d.Reason)
 	}
 }
 

@@ -89,11 +89,11 @@ func PrintDetails(w io.Writer, d *Details) error {
 		return err
 	}
 	if len(d.Versions) > 0 {
-		rows, err := versionRows(d.Versions)
+		versions, err := versionRows(d.Versions)
 		if err != nil {
 			return err
 		}
-		if err := below(w, rows); err != nil {
+		if err := below(w, versions); err != nil {
 			return err
 		}
 	}
@@ -373,4 +373,28 @@ func PrintVerdict(w io.Writer, v *Verdict) error {
 		return err
 	}
 	return out.Flush()
+}
+
+// PrintResync prints what a resync has done, or would.
+func PrintResync(w io.Writer, done *Resynced, r Resyncing) error {
+	line := fmt.Sprintf("told %s", done)
+	if r.DryRun {
+		takes := time.Duration(done.Members-done.Told) * time.Second / time.Duration(r.Rate)
+		line = fmt.Sprintf("would tell %s, in %s at %d/s", done, takes.Round(time.Second), r.Rate)
+	}
+	_, err := fmt.Fprintln(w, line)
+	return err
+}
+
+// String says how many are told, and of what.
+func (r *Resynced) String() string {
+	return fmt.Sprintf("%s of %s users of %s to %s", terminal.Count(r.Told), terminal.Count(r.Members), terminal.Safe(r.Key), terminal.Safe(r.Destination))
+}
+
+// Progress says how far it is when it has been watched for a time.
+func (r *Resynced) Progress(since time.Duration) string {
+	if r.Taken < r.Partitions {
+		return fmt.Sprintf("waiting for personas: %d of %d partitions have taken it up", r.Taken, r.Partitions)
+	}
+	return fmt.Sprintf("told %s, after %s", r, since.Round(time.Second))
 }

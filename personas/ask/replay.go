@@ -219,8 +219,8 @@ func (p *part) hear(rec *kgo.Record, told int64) error {
 		return nil
 	}
 	t, ok, err := toldBy(rec)
-	if err != nil || !ok {
-		return err
+	if err != nil || !ok || t.Cause == string(engine.CauseResync) {
+		return err // what is told again was told
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

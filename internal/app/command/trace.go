@@ -20,7 +20,7 @@ import (
 
 func traceCommand(stages pipeline.Stages) Command {
 	return Command{
-		Name: "trace", Args: "[--json] [--user U] [--since T] [--until T] ID", Operands: true,
+		Name: "trace", Args: "[--json] [--user U] [--since T] ID|--last N", Operands: true,
 		Summary: "what became of a call, from ingest to each attempt",
 		Help: "Shows what became of the calls with a messageId: how each came, what was decided for each\n" +
 			"destination and why, each attempt, what waits until when, and dead letters. The search\n" +
