@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -30,8 +31,8 @@ type Query struct {
 }
 
 // Find returns all that is known of the calls with a messageId. It searches the newest
-// first, and ends where it has found a call that is no copy: earlier ones are looked for no
-// further. A trace without calls is no error.
+// first, and ends where it has found a call that is neither a copy nor sent again: earlier
+// ones are looked for no further. A trace without calls is no error.
 func Find(ctx context.Context, log *Log, q Query) (*Trace, error) {
 	users := log.users(ctx)
 	s := &search{Log: log, q: q, found: make(map[string]*facts)}
@@ -55,6 +56,9 @@ func (t *Trace) judge(register *regulation.Register, user string) {
 	}
 	known := func(id string) bool { return id != "" && slices.Contains(ids, id) }
 	t.Suppressed = slices.ContainsFunc(ids, func(id string) bool { return id != "" && register.Suppressed.Has([]byte(id)) })
+	if keys, n := register.Suppressed.Missing(); n > 0 && !t.Suppressed {
+		t.Notes = append(t.Notes, fmt.Sprintf("users (%d) are suppressed under keys that SUPPRESSION_KEY lacks (%s): whether this user is one of them is not known", n, strings.Join(keys, ", ")))
+	}
 	for _, p := range register.Unfinished() {
 		if work, left := register.Work(p.ID); left && slices.ContainsFunc(work.Users, known) {
 			t.Deleting = append(t.Deleting, p.ID)
@@ -114,7 +118,7 @@ func (s *search) prepare(ctx context.Context) error {
 	return err
 }
 
-// searchAll searches one window after the other until there is a call that is no copy.
+// searchAll searches one window after the other until there is the call that came first.
 func (s *search) searchAll(ctx context.Context) error {
 	if len(s.nums) == 1 {
 		if done, err := s.searchJournal(ctx); done || err != nil {
@@ -187,7 +191,8 @@ func (s *search) take(r *kgo.Record) {
 	}
 }
 
-// tell finds out what became of the calls, and reports whether one of them is no copy.
+// tell finds out what became of the calls, and reports whether one of them is the first:
+// neither a copy nor sent again.
 func (s *search) tell(ctx context.Context) (original bool, err error) {
 	all := make([]*facts, 0, len(s.found))
 	for _, f := range s.found {
@@ -199,7 +204,7 @@ func (s *search) tell(ctx context.Context) (original bool, err error) {
 	}
 	for i := range s.calls {
 		for _, d := range s.calls[i].Destinations {
-			original = original || d.Outcome != Duplicate
+			original = original || d.Outcome != Duplicate && s.calls[i].Origin != schemas.OriginReplay
 		}
 	}
 	return original, nil

@@ -135,19 +135,25 @@ func (p *printer) destination(d *Destination) {
 func (d *Destination) verdict() string {
 	switch d.Outcome {
 	case Filtered:
-		switch d.Reason {
-		case journal.WhyOnly:
-			return "filtered: the definition of the audience or trait, or the import, names other destinations"
-		case journal.WhyHistorical:
-			return "filtered: the destination refuses imported calls of the past"
-		}
-		return "filtered by " + strconv.Quote(d.Reason) + " in the call's integrations map"
+		return d.filtered()
 	case Dead:
 		return "dead: " + terminal.Safe(cmp.Or(d.Reason, "for a reason that is not known"))
 	case Waiting:
 		return d.waits()
 	default:
 		return string(d.Outcome)
+	}
+}
+
+// filtered says why the destination did not get the call.
+func (d *Destination) filtered() string {
+	switch d.Reason {
+	case journal.WhyOnly:
+		return "filtered: the definition of the audience or trait, or the import, names other destinations"
+	case journal.WhyHistorical:
+		return "filtered: the destination refuses imported calls of the past"
+	default:
+		return "filtered by " + strconv.Quote(d.Reason) + " in the call's integrations map"
 	}
 }
 

@@ -25,8 +25,8 @@ func traceCommand(stages pipeline.Stages) Command {
 		Help: "Shows what became of the calls with a messageId: how each came, what was decided for each\n" +
 			"destination and why, each attempt, what waits until when, and dead letters. The search\n" +
 			"begins with the newest; with the user (the userId, else the anonymousId) it takes a\n" +
-			"moment, without it may take minutes. With --last it lists the newest events of a\n" +
-			"destination, of a reason, or of a user. T is a duration back (24h), a time\n" +
+			"moment, without it may take minutes. With --last N, and no ID, it lists the newest events\n" +
+			"of a destination, of a reason, or of a user. T is a duration back (24h), a time\n" +
 			"(2026-11-21T08:30:00Z) or a date. The exit code is 1 where there is no such call.",
 		Role:  messagetrace.Role(),
 		Flags: func(set *flag.FlagSet) Run { return traceFlags(set, stages) },

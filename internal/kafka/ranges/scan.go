@@ -161,8 +161,8 @@ func (s *scan) fetch(ctx context.Context, part *Span) error {
 		return err
 	}
 	if err = kerr.ErrorForCode(answer.ErrorCode); err != nil {
-		gone, err := beyond(ctx, s.client, part.Topic, part.Partition, part.Next, err)
-		if err == nil {
+		var gone *Part
+		if gone, err = beyond(ctx, s.client, part.Topic, part.Partition, part.Next, err); err == nil {
 			part.delete(gone.Next)
 		}
 		return err
