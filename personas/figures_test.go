@@ -361,12 +361,12 @@ func BenchmarkRestore(b *testing.B) {
 			bench.remembered(b, 0, b.N)
 			cfg := Config{Store: kind, DataDir: b.TempDir(), StoreMemory: 256 << 20}
 			b.ResetTimer()
-			bench.restored(b, cfg, "cold")
+			restored(b, bench, cfg, "cold")
 			if kind == storeMemory {
 				return // there is nothing that it comes back to
 			}
 			bench.remembered(b, 0, b.N/100)
-			bench.restored(b, cfg, "warm")
+			restored(b, bench, cfg, "warm")
 		})
 	}
 }
@@ -390,7 +390,7 @@ func (b *bench) remembered(tb testing.TB, from, to int) {
 }
 
 // restored restores all partitions and reports what that took.
-func (bench *bench) restored(b *testing.B, cfg Config, how string) {
+func restored(b *testing.B, bench *bench, cfg Config, how string) {
 	b.Helper()
 	s, err := cfg.open(slog.New(slog.DiscardHandler))
 	if err != nil {
