@@ -197,6 +197,23 @@ func TestAStateThatDoesNotFit(t *testing.T) {
 	b.heard(t, 0)
 }
 
+// TestARecordThatCantBeRead keeps its partition from being processed, and is named: without it
+// what was told would be told again.
+func TestARecordThatCantBeRead(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testkit.Brokers(t), engine.Definitions{Traits: []engine.Trait{counted()}})
+	b.begun(t)
+	if err := b.Client(t, manual()).ProduceSync(t.Context(), changelog.User(1, "u", []byte("broken"))).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	r := b.stage(t)
+	start(t, r)
+	testkit.Until(t, func() bool { return r.logs.Count(`record of user \"u\" at personas-changelog[1]`) > 0 }, "the record to be named")
+	if testutil.ToFloat64(r.processor.metrics.unreadable) == 0 || r.Ready() == nil {
+		t.Error("it is not counted, or the stage is ready")
+	}
+}
+
 // TestADeletion forgets a user, once for all notifications of a request.
 func TestADeletion(t *testing.T) {
 	t.Parallel()
@@ -229,7 +246,7 @@ func TestAStoreThatFails(t *testing.T) {
 	b.begun(t)
 	r := b.stage(t)
 	full := errors.New("no space left on device")
-	failing := &failingStore{Store: r.processor.store.Store, err: full}
+	failing := &failingStore{Store: store.NewMemory(), err: full}
 	r.processor.store.Store = failing
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(t.Context()) }()

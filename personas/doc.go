@@ -40,6 +40,9 @@
 // membership early, a stage that stands still none at all, and what is processed again has
 // the same times (TestABacklogEndsNothing, TestTimers).
 //
+// A time stamp of the future counts as now: a client's clock that is ahead, on brokers that
+// take it, would end everybody's memberships (TestACallFromTheFuture).
+//
 // A tick is as old as its look at the end of the log: who stood still between the two would
 // have the clock pass calls that are not processed yet (TestALateTick).
 //

@@ -132,7 +132,7 @@ func (p *processor) forwarded(ctx context.Context, t *runner.Transaction, w *wor
 	if to := user.Profile.Redirect; to != "" {
 		return p.forward(ctx, t, w, to, m), nil
 	}
-	received := time.UnixMilli(m.Received)
+	received := receipt(&kgo.Record{Timestamp: time.UnixMilli(m.Received)}, t.Begun())
 	if _, ok := p.parse(&h, &kgo.Record{Value: m.Value, Offset: m.Offset}, received); !ok {
 		return 0, nil
 	}

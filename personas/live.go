@@ -22,7 +22,8 @@ import (
 
 // live takes a record of raw-events.
 func (p *processor) live(ctx context.Context, t *runner.Transaction, w *work, rec *kgo.Record) (results int, err error) {
-	w.advance(rec.Timestamp.UnixMilli())
+	received := receipt(rec, t.Begun())
+	w.advance(received.UnixMilli())
 	w.meta.Raw = rec.Offset + 1
 	h, err := kafka.HeadersOf(rec)
 	if err != nil {
@@ -50,11 +51,20 @@ func (p *processor) live(ctx context.Context, t *runner.Transaction, w *work, re
 		p.metrics.now.events[duplicate]++
 		return 0, nil
 	}
-	user, ok := p.parse(&h, rec, rec.Timestamp)
+	user, ok := p.parse(&h, rec, received)
 	if !ok {
 		return 0, nil
 	}
 	return p.take(ctx, t, w, user, rec)
+}
+
+// receipt is when a record was taken in. Brokers may take the time stamp that a client says:
+// one of the future is not yet, and must not move the clock of a partition.
+func receipt(rec *kgo.Record, now time.Time) time.Time {
+	if rec.Timestamp.After(now) {
+		return now
+	}
+	return rec.Timestamp
 }
 
 // ours reports calls that tell a change, sent again or not.
@@ -177,7 +187,8 @@ func (p *processor) message(ctx context.Context, t *runner.Transaction, w *work,
 	}
 	if m.Kind == message.Tick {
 		p.metrics.now.ticks++
-		w.ticks = append(slices.Clip(w.ticks), tick{m.End, rec.Timestamp.UnixMilli() - m.Late})
+		at := min(rec.Timestamp.UnixMilli()-m.Late, t.Begun().UnixMilli())
+		w.ticks = append(slices.Clip(w.ticks), tick{m.End, at})
 		return 0, nil
 	}
 	if m.Kind == message.Resync && m.Resync != nil {

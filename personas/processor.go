@@ -54,11 +54,12 @@ type processor struct {
 	err   error // of the store: the session ends with it
 }
 
-func newProcessor(cfg Config, set Settings, s store.Store, m *metrics) *processor {
+func newProcessor(cfg Config, set Settings, s *attended, m *metrics) *processor {
 	p := &processor{
-		cfg: cfg, set: set, store: attend(s, m.broken), metrics: m, trimmer: newTrimmer(set), leastLog: leastLog,
+		cfg: cfg, set: set, store: s, metrics: m, trimmer: newTrimmer(set), leastLog: leastLog,
 		parts: make(map[int32]*partition), open: make(map[int32]*work), lent: make(map[string]*catalogue),
 	}
+	s.broken = m.broken
 	p.restorer = &changelog.Restorer{
 		Log: set.Logger, Kafka: set.Kafka, Topics: set.Topics, Store: p.store, Due: dueOf(),
 		Progress: func(read int, left int64) {
@@ -87,6 +88,7 @@ func newProcessor(cfg Config, set Settings, s store.Store, m *metrics) *processo
 // Restore implements [runner.Stateful].
 func (p *processor) Restore(ctx context.Context, at map[kafka.Partition]runner.Place) error {
 	err := p.restore(ctx, at)
+	p.unreadable(err)
 	switch {
 	case err == nil:
 		p.metrics.restores.WithLabelValues(restored).Inc()
@@ -220,7 +222,7 @@ func dueOf() func(state []byte) (time.Time, error) {
 	return func(state []byte) (time.Time, error) {
 		profile, err := c.Decode(state)
 		if err != nil {
-			return time.Time{}, fmt.Errorf("user record of the changelog: %w", err)
+			return time.Time{}, err //nolint:wrapcheck // who calls says whose it is
 		}
 		return profile.Due(), nil
 	}
@@ -378,8 +380,17 @@ func (p *processor) inForce(m *changelog.Meta) (*catalogue, error) {
 	return c, err
 }
 
+// unreadable counts records of users that can't be read. Nothing is told of their partition
+// then: without the record what was told already would be told again.
+func (p *processor) unreadable(err error) {
+	if errors.Is(err, engine.ErrRecord) {
+		p.metrics.unreadable.Inc()
+	}
+}
+
 // fail has the transaction dropped, and the session ended, for an error of the store.
 func (p *processor) fail(t *runner.Transaction, err error) {
+	p.unreadable(err)
 	p.err = err
 	t.Drop()
 }

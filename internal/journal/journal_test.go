@@ -1,11 +1,14 @@
 package journal_test
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/dchest/siphash"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/journal"
@@ -51,6 +54,27 @@ func TestPrintsAreThoseOfCopies(t *testing.T) {
 	}
 	if id := seen.KeyOf("topic", "an id").ID(); id != prints.KeyID() {
 		t.Errorf("key %x, want %x", prints.KeyID(), id)
+	}
+}
+
+// TestHowAPrintIsMade holds the code to docs/journal.md: others make them too.
+func TestHowAPrintIsMade(t *testing.T) {
+	t.Parallel()
+	text := func(to []byte, all ...string) []byte {
+		for _, one := range all {
+			to = append(binary.AppendUvarint(to, uint64(len(one))), one...)
+		}
+		return to
+	}
+	sum := sha256.Sum256(text(nil, "anabranch fingerprints of calls", "topic", "an id"))
+	high, _ := siphash.Hash128(binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:]), append(text(nil, "web", "m"), "user"...))
+	name := sha256.Sum256(text(nil, "anabranch name of a key", string(sum[:16])))
+	prints := journal.PrintsOf("an id")
+	if got := prints.Of(call(schemas.TopicRawEvents, schemas.Headers{Source: "web", MessageID: "m"})); got != high {
+		t.Errorf("%x, want %x", got, high)
+	}
+	if got := prints.KeyID(); got != binary.BigEndian.Uint32(name[:]) {
+		t.Errorf("key %x, want %x", got, name[:4])
 	}
 }
 

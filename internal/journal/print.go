@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -26,6 +27,13 @@ func PrintsOf(topicID string) *Prints {
 // FindPrints returns those of the topic raw-events that there is now.
 func FindPrints(ctx context.Context, of *topics.Admin) (*Prints, error) {
 	id, err := of.ID(ctx, schemas.TopicRawEvents)
+	if err == nil && id == "" {
+		// Of a topic that a broker does not know yet nothing may be concluded.
+		var n int
+		if n, err = of.Partitions(ctx, schemas.TopicRawEvents); err == nil && n == 0 {
+			err = fmt.Errorf("topic %s is not there", schemas.TopicRawEvents)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -135,8 +135,11 @@ func (p *printer) destination(d *Destination) {
 func (d *Destination) verdict() string {
 	switch d.Outcome {
 	case Filtered:
-		if d.Reason == journal.WhyOnly {
-			return "filtered: the definition of the audience or trait names other destinations"
+		switch d.Reason {
+		case journal.WhyOnly:
+			return "filtered: the definition of the audience or trait, or the import, names other destinations"
+		case journal.WhyHistorical:
+			return "filtered: the destination refuses imported calls of the past"
 		}
 		return "filtered by " + strconv.Quote(d.Reason) + " in the call's integrations map"
 	case Dead:

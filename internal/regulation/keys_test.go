@@ -179,16 +179,6 @@ func TestARekeyingThatIsTooLate(t *testing.T) {
 	}
 }
 
-func TestALookUpByKeysAllocatesNothing(t *testing.T) {
-	g := NewRegister(keysOf(t, "12"), nil)
-	g.Suppressed.set(alias{g.keys.IDs()[0], userHash{}}, true)
-	g.Suppressed.set(alias{g.keys.IDs()[1], userHash{}}, true)
-	id := []byte("somebody else")
-	if n := testing.AllocsPerRun(1000, func() { g.Suppressed.Has(id) }); n >= 1 {
-		t.Errorf("a look-up allocates %v times", n)
-	}
-}
-
 // FuzzAlias holds the parser to one text for each alias.
 func FuzzAlias(f *testing.F) {
 	hash := hashOf([]byte("u")).String()

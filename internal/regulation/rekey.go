@@ -57,7 +57,7 @@ func (l *Ledger) Rekey(ctx context.Context) (users int, err error) {
 func (l *Ledger) unsuppress(ctx context.Context, r Regulation, users []string) error {
 	for {
 		err := l.sole(ctx, func() ([]*kgo.Record, error) { return creation(&r, users, l.suppressed()) })
-		if !errors.Is(err, ErrTakenOver) || !waiting.Sleep(ctx, random.N(maxPause)) {
+		if !errors.Is(err, ErrTakenOver) || !waiting.Sleep(ctx, random.N(maxPause)) { //nolint:gosec // keeps two processes apart; nobody gains by guessing it
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ type Calls struct {
 	runs     []run // of verdicts: which, and how many
 	last     int   // verdict of the last call
 	count    int
+	bytes    int // about what the verdicts take
 }
 
 // run is a number of things from one on.
@@ -30,6 +31,9 @@ func (c *Calls) Reset() {
 
 // Len is how many calls there are.
 func (c *Calls) Len() int { return c.count }
+
+// Bytes is about how many bytes their record takes.
+func (c *Calls) Bytes() int { return len(c.prints) + 4*(len(c.offsets)+len(c.runs)) + c.bytes }
 
 // Add adds a call. Offsets ascend. Decisions are copied where they are not those of
 // another call, so the caller may use their memory again.
@@ -64,6 +68,7 @@ func (c *Calls) verdict(call *Call) int {
 		}
 	}
 	c.verdicts = append(c.verdicts, verdict{call.Source, call.Result, call.Reason, slices.Clone(call.Decisions)})
+	c.bytes += 8 + 6*len(call.Decisions)
 	return len(c.verdicts) - 1
 }
 

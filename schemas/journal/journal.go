@@ -88,13 +88,17 @@ type Decision struct {
 	Destination string
 	Result      DecisionResult
 	// Why is, of what is filtered, the key of the integrations map that decided (All, all,
-	// or the name of the destination), or [WhyOnly]; of what is dead the reason.
+	// or the name of the destination), [WhyOnly] or [WhyHistorical]; of what is dead the reason.
 	Why string
 }
 
-// WhyOnly is why a destination does not get a call of personas: the definition of the
-// audience or the trait names others alone.
+// WhyOnly is why a destination does not get a call of personas, or an imported one: the
+// definition of the audience or the trait, or the import, names others alone.
 const WhyOnly = "only"
+
+// WhyHistorical is why a destination does not get an imported call: it refuses those of
+// the past.
+const WhyHistorical = "historical"
 
 // Call is what became of one call of raw-events at a router.
 type Call struct {

@@ -109,7 +109,7 @@ func examine(ctx context.Context, proc settings.Process, roles []acl.Role) (*doc
 func logBytes(cfg *settings.Config) int64 {
 	const (
 		usual = 128 << 20 // of raw-events, per partition
-		rest  = 1 << 30   // deliver.* and webhook-retry.* of a day, as a rule
+		rest  = 1 << 30   // deliver.* and webhook-retry.* of a day, as a rule, and the journal
 	)
 	return int64(cfg.Topics.Partitions)*int64(cmp.Or(cfg.Topics.RawBytes, usual)) + rest
 }

@@ -45,6 +45,8 @@ type Config struct {
 	AdminToken schemas.Secret `env:"ADMIN_TOKEN" desc:"bearer token for /regulations; empty: with the embedded broker the one in DATA_DIR/admin-token, else nobody may use it"`
 	AdminPprof bool           `env:"ADMIN_PPROF" envDefault:"true" desc:"whether the admin address has /debug/pprof/"`
 
+	Journal bool `env:"JOURNAL" envDefault:"true" desc:"whether router and webhook-sink write down on the topic journal what became of each event; false: nothing is written, nor asked of the brokers for it"`
+
 	// Stages are all stages, each with its own settings read.
 	Stages pipeline.Stages `env:"-"`
 
@@ -62,6 +64,9 @@ func Load(environment map[string]string, list pipeline.List) (Config, error) {
 	}
 	if err = cfg.parse(environment); err != nil {
 		return cfg, err
+	}
+	if !cfg.Journal {
+		cfg.Stages.WithoutJournal()
 	}
 	named := cfg.InstanceID != ""
 	if !named {

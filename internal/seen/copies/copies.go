@@ -46,6 +46,17 @@ type Copies struct {
 	// the records that were looked at last are copies.
 	begun  map[int32]*part
 	copies map[kafka.Partition]map[int64]bool
+
+	// looked are the fingerprints of the records that were looked at last, in their order,
+	// for [Copies.Print].
+	looked []looked
+	asked  int
+}
+
+type looked struct {
+	fp     uint64
+	offset int64
+	num    int32
 }
 
 // part is what is known of a partition's calls.
@@ -66,6 +77,7 @@ func New(set Settings) *Copies {
 // Look finds the copies among records. After an error nothing of them may be processed.
 func (c *Copies) Look(fetches kgo.Fetches) error {
 	clear(c.copies)
+	c.looked, c.asked = c.looked[:0], 0
 	var failed error
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
 		if p.Topic != c.set.Calls {
@@ -105,6 +117,7 @@ func (c *Copies) look(known *part, p kgo.FetchTopicPartition) error {
 		if !ok {
 			continue
 		}
+		c.looked = append(c.looked, looked{fp.High(), rec.Offset, rec.Partition})
 		again, err := known.batch.Seen(fp, rec.Offset, rec.Timestamp)
 		if err != nil {
 			return err
@@ -126,6 +139,20 @@ func (c *Copies) Is(rec *kgo.Record) bool {
 		return false
 	}
 	return c.copies[kafka.Partition{Topic: rec.Topic, Num: rec.Partition}][rec.Offset]
+}
+
+// Print returns the first half of the fingerprint of a record that was looked at, if the
+// records are asked for in the order in which they were fetched; false where it has none.
+func (c *Copies) Print(rec *kgo.Record) (uint64, bool) {
+	if c.asked == len(c.looked) {
+		return 0, false
+	}
+	next := &c.looked[c.asked]
+	if next.offset != rec.Offset || next.num != rec.Partition {
+		return 0, false
+	}
+	c.asked++
+	return next.fp, true
 }
 
 // Ended says what became of the transaction, and up to where partitions are processed

@@ -100,7 +100,7 @@ func (u *Users) decode(id string, record []byte, ok bool) (*User, error) {
 	}
 	p, err := u.catalogue.Decode(record)
 	if err != nil {
-		return nil, fmt.Errorf("user record of partition %d: %w", u.num, err)
+		return nil, fmt.Errorf("record of user %q on partition %d: %w", id, u.num, err)
 	}
 	return &User{ID: id, Profile: p, armed: p.Due(), record: len(record)}, nil
 }
