@@ -361,12 +361,12 @@ func BenchmarkRestore(b *testing.B) {
 			bench.remembered(b, 0, b.N)
 			cfg := Config{Store: kind, DataDir: b.TempDir(), StoreMemory: 256 << 20}
 			b.ResetTimer()
-			restored(b, bench, cfg, "cold")
+			restoreAll(b, bench, cfg, "cold")
 			if kind == storeMemory {
 				return // there is nothing that it comes back to
 			}
 			bench.remembered(b, 0, b.N/100)
-			restored(b, bench, cfg, "warm")
+			restoreAll(b, bench, cfg, "warm")
 		})
 	}
 }
@@ -389,8 +389,8 @@ func (b *bench) remembered(tb testing.TB, from, to int) {
 	}
 }
 
-// restored restores all partitions and reports what that took.
-func restored(b *testing.B, bench *bench, cfg Config, how string) {
+// restoreAll restores all partitions and reports what that took.
+func restoreAll(b *testing.B, bench *bench, cfg Config, how string) {
 	b.Helper()
 	s, err := cfg.open(slog.New(slog.DiscardHandler))
 	if err != nil {
