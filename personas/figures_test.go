@@ -361,12 +361,12 @@ func BenchmarkRestore(b *testing.B) {
 			bench.remembered(b, 0, b.N)
 			cfg := Config{Store: kind, DataDir: b.TempDir(), StoreMemory: 256 << 20}
 			b.ResetTimer()
-			bench.restored(b, cfg, "cold")
+			restoreAll(b, bench, cfg, "cold")
 			if kind == storeMemory {
 				return // there is nothing that it comes back to
 			}
 			bench.remembered(b, 0, b.N/100)
-			bench.restored(b, cfg, "warm")
+			restoreAll(b, bench, cfg, "warm")
 		})
 	}
 }
@@ -389,27 +389,27 @@ func (b *bench) remembered(tb testing.TB, from, to int) {
 	}
 }
 
-// restored restores all partitions and reports what that took.
-func (b *bench) restored(tb *testing.B, cfg Config, how string) {
-	tb.Helper()
+// restoreAll restores all partitions and reports what that took.
+func restoreAll(b *testing.B, bench *bench, cfg Config, how string) {
+	b.Helper()
 	s, err := cfg.open(slog.New(slog.DiscardHandler))
 	if err != nil {
-		tb.Fatal(err)
+		b.Fatal(err)
 	}
 	read := 0
 	r := changelog.Restorer{
-		Log: slog.New(slog.DiscardHandler), Kafka: b.Options(), Topics: b.topics, Store: s, Due: dueOf(),
+		Log: slog.New(slog.DiscardHandler), Kafka: bench.Options(), Topics: bench.topics, Store: s, Due: dueOf(),
 		Progress: func(n int, _ int64) { read += n },
 	}
-	used, begun := cpuTime(tb), time.Now()
-	if _, err := r.Restore(tb.Context(), []int32{0, 1, 2}); err != nil {
-		tb.Fatal(err)
+	used, begun := cpuTime(b), time.Now()
+	if _, err := r.Restore(b.Context(), []int32{0, 1, 2}); err != nil {
+		b.Fatal(err)
 	}
-	tb.ReportMetric((cpuTime(tb) - used).Seconds(), how+"-cpu-s")
-	tb.ReportMetric(time.Since(begun).Seconds(), how+"-s")
-	tb.ReportMetric(float64(read), how+"-records")
+	b.ReportMetric((cpuTime(b) - used).Seconds(), how+"-cpu-s")
+	b.ReportMetric(time.Since(begun).Seconds(), how+"-s")
+	b.ReportMetric(float64(read), how+"-records")
 	if err := s.Close(); err != nil {
-		tb.Fatal(err)
+		b.Fatal(err)
 	}
 }
 

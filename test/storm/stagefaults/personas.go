@@ -140,7 +140,7 @@ func StaticPersonas(ctx context.Context, l *lab.Lab) (*report.Result, error) {
 				end = func() error { return l.Stop(p) }
 			}
 			r.Faults.Injected++
-			if err := lab.InOrder(end, p.Start, func() error { return p.Ready(ctx) }, func() error { return lab.Pause(ctx, time.Second) }); err != nil {
+			if err = lab.InOrder(end, p.Start, func() error { return p.Ready(ctx) }, func() error { return lab.Pause(ctx, time.Second) }); err != nil {
 				return err
 			}
 			after, err := own()
