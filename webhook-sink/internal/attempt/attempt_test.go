@@ -29,6 +29,16 @@ const (
 	purchaseBody = `{"version":1,"type":"track","userId":"u","event":"Bought","properties":{"n":1},"timestamp":"2026-11-21T01:04:29.685Z","context":{},"messageId":"m-1"}`
 )
 
+// TestWhoWasAsked: all but endpoints that can't be used, and those that are left out.
+func TestWhoWasAsked(t *testing.T) {
+	b := newBooth(t, map[string]receiver{"a.test": answers(200), "b.test": answers(200), "c.test": answers(200)})
+	dest := receiving("a.test", "b.test", "c.test")
+	dest.Endpoints[1].URL = "://"
+	if o := b.Attempt(t.Context(), dest, nil, []byte(purchase), false); o.Asked != 0b101 {
+		t.Errorf("asked %b, want the first and the third", o.Asked)
+	}
+}
+
 func TestAllEndpointsGetTheSameSignedBody(t *testing.T) {
 	b := newBooth(t, map[string]receiver{"a.test": answers(200), "b.test": answers(200)})
 	dest := receiving("a.test", "b.test")

@@ -93,10 +93,10 @@ func (t *trial) giveBack() {
 	}
 }
 
-// asked says which endpoints were not left out, the first in bit 0.
+// asked says which endpoints were sent something, the first in bit 0.
 func (t *trial) asked() (bits uint8) {
 	for i := range t.calls {
-		if c := &t.calls[i]; c.permit != breaker.Refused {
+		if c := &t.calls[i]; c.permit != breaker.Refused && c.endpoint.target != nil {
 			bits |= 1 << (c.endpoint.position - 1)
 		}
 	}
