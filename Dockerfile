@@ -4,7 +4,7 @@
 # VERSION is what `anabranch version` and the metrics call it, as in
 # "docker build --build-arg VERSION=v1.2.3". GO_IMAGE may name a mirror's copy; it
 # needs the Go that go.mod names, a shell and the roots. Nothing here needs BuildKit.
-ARG GO_IMAGE=golang:1.26
+ARG GO_IMAGE=golang:1.26.5-bookworm@sha256:1ecb7edf62a0408027bd5729dfd6b1b8766e578e8df93995b225dfd0944eb651
 
 FROM ${GO_IMAGE} AS build
 WORKDIR /src

@@ -38,12 +38,15 @@ test: ## Run the tests on the in-process broker, and on Redpanda where Docker ha
 	@! scripts/compose/redpanda.sh || $(MAKE) --no-print-directory test-redpanda
 
 # One package at a time: they share the broker. Never from the cache, which does
-# not know that the broker is another.
+# not know that the broker is another. Packages whose tests need no broker say nothing
+# here that they do not say elsewhere; PKG=work runs them too.
+ON_BROKERS = $(if $(filter file,$(origin PKG)),$(shell grep -rl --include=*_test.go --exclude-dir='.?*' 'testkit\.Brokers' . | xargs -n 1 dirname | sort -u),$(PKG))
+
 test-kafka: ## Run the same tests on a real Apache Kafka
-	$(KAFKA) with go test -p 1 -count=1 $(PKG)
+	$(KAFKA) with go test -p 1 -count=1 $(ON_BROKERS)
 
 test-redpanda: ## Run the same tests on Redpanda in Docker
-	ANABRANCH_TEST_BROKER=redpanda go test -p 1 -count=1 $(PKG)
+	ANABRANCH_TEST_BROKER=redpanda go test -p 1 -count=1 $(ON_BROKERS)
 
 bench: ## Run the benchmarks (BENCH=regexp PKG=./router)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
@@ -133,7 +136,7 @@ tidy-diff:
 release: ## Tag a release of the product and of the Go client (VERSION=v1.2.3; with -n: only check)
 	+@scripts/release.sh $(if $(findstring n,$(firstword -$(MAKEFLAGS))),-n) $(VERSION)
 
-# With PIN=-u digests are taken out again: the stand-ins of compose-test bear tags.
+# With PIN=-u digests are taken out again: the stand-in for Redpanda of compose-test bears a tag.
 .PHONY: pin-images
 pin-images: ## Write the digests of images behind their tags (needs the network; PIN=-u takes them out)
 	scripts/pin-images.sh $(PIN)
@@ -155,6 +158,13 @@ kafka-clean: ## Stop it and delete its data
 
 .PHONY: tools FORCE
 tools: $(GOLANGCI) $(BIN)/govulncheck ## Install the pinned tools into .bin/
+
+# What is fetched is fetched once, so that this can go on beside something else.
+.PHONY: fetch
+fetch: tools ## Fetch all that the checks need: tools, releases of Apache Kafka, SDKs
+	@$(KAFKA) jars >/dev/null
+	@KAFKA_VERSION=$(KAFKA_NEWEST) $(KAFKA) jars >/dev/null
+	go run ./test/sdktest -install
 
 # A tool is installed when it is absent or of another version; FORCE makes each
 # run look.

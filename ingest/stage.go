@@ -56,7 +56,7 @@ func made(cfg *Config, p *pipeline.Process) (*pipeline.Made, error) {
 	}
 	beside := NewRegulations(in, set, RegulationSettings{
 		Register: p.Register,
-		Ledger:   &regulation.Ledger{Kafka: p.Kafka("regulations"), TransactionalID: id, Suppressed: &p.Register.Suppressed},
+		Ledger:   &regulation.Ledger{Kafka: p.Kafka("regulations"), TransactionalID: id, Register: p.Register},
 	})
 	return &pipeline.Made{
 		Stage: in, Addr: in.Addr(), Beside: []service.Service{beside},

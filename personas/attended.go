@@ -2,7 +2,10 @@ package personas
 
 import (
 	"errors"
+	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/anabranch/anabranch/personas/internal/store"
 )
@@ -10,15 +13,37 @@ import (
 // attended is a store that says when it has failed. Once it has, it does so for ever: the
 // stage ends, and the next one restores what is missing.
 type attended struct {
-	store.Store
+	store.Store // nil: it is not open yet
 
+	opened atomic.Bool
 	failed chan error
+	broken prometheus.Gauge // set to 1 then
 }
 
-func attend(s store.Store) *attended { return &attended{s, make(chan error, 1)} }
+func attend() *attended { return &attended{failed: make(chan error, 1)} }
+
+// open opens the store, unless there is one.
+func (a *attended) open(do func() (store.Store, error)) (err error) {
+	if a.Store == nil {
+		if a.Store, err = do(); err != nil {
+			return err
+		}
+	}
+	a.opened.Store(true)
+	return nil
+}
+
+// Stats implements [store.Store]. It may be called before the store is open.
+func (a *attended) Stats() store.Stats {
+	if !a.opened.Load() {
+		return store.Stats{}
+	}
+	return a.Store.Stats()
+}
 
 func (a *attended) note(err error) error {
 	if err != nil && !errors.Is(err, store.ErrClosed) {
+		a.broken.Set(1)
 		select {
 		case a.failed <- err:
 		default: // it is known

@@ -60,7 +60,7 @@ func (b *bench) stage(tb testing.TB, changes ...func(*Config, *Settings)) *runni
 		tb.Fatal(err)
 	}
 	r := &running{logs: new(testkit.Logs), registry: prometheus.NewRegistry()}
-	cfg := Config{Store: storeMemory, StoreMemory: 64 << 20, ProfileMemory: 16 << 10, MaxRecords: 5000, TransactionTimeout: 10 * time.Second}
+	cfg := Config{Store: storeMemory, StoreMemory: 64 << 20, ProfileMemory: 16 << 10, MaxRecords: 5000, Dedup: 24 * time.Hour, TransactionTimeout: 10 * time.Second}
 	set := Settings{
 		Logger: r.logs.Logger(), Registerer: r.registry, Definitions: b.definitions.Load,
 		Kafka: options, Topics: b.topics, TransactionalID: "anabranch-personas-a",

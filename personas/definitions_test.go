@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/definition"
@@ -190,7 +191,27 @@ func TestAStateThatDoesNotFit(t *testing.T) {
 	if r.Ready() == nil {
 		t.Error("the stage is ready")
 	}
+	if n := testutil.ToFloat64(r.processor.metrics.restores.WithLabelValues(refused)); n == 0 {
+		t.Error("the refusal is not counted")
+	}
 	b.heard(t, 0)
+}
+
+// TestARecordThatCantBeRead keeps its partition from being processed, and is named: without it
+// what was told would be told again.
+func TestARecordThatCantBeRead(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testkit.Brokers(t), engine.Definitions{Traits: []engine.Trait{counted()}})
+	b.begun(t)
+	if err := b.Client(t, manual()).ProduceSync(t.Context(), changelog.User(1, "u", []byte("broken"))).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	r := b.stage(t)
+	start(t, r)
+	testkit.Until(t, func() bool { return r.logs.Count(`record of user \"u\" at personas-changelog[1]`) > 0 }, "the record to be named")
+	if testutil.ToFloat64(r.processor.metrics.unreadable) == 0 || r.Ready() == nil {
+		t.Error("it is not counted, or the stage is ready")
+	}
 }
 
 // TestADeletion forgets a user, once for all notifications of a request.
@@ -225,7 +246,7 @@ func TestAStoreThatFails(t *testing.T) {
 	b.begun(t)
 	r := b.stage(t)
 	full := errors.New("no space left on device")
-	failing := &failingStore{Store: r.processor.store.Store, err: full}
+	failing := &failingStore{Store: store.NewMemory(), err: full}
 	r.processor.store.Store = failing
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(t.Context()) }()
@@ -235,6 +256,9 @@ func TestAStoreThatFails(t *testing.T) {
 	b.send(t, b.track("u", "Order", time.Now()))
 	if err := <-ended; !errors.Is(err, full) {
 		t.Errorf("the stage ended with %v, expected %v", err, full)
+	}
+	if testutil.ToFloat64(r.processor.metrics.broken) != 1 {
+		t.Error("its metrics do not tell")
 	}
 	start(t, b.stage(t))
 	b.send(t, b.track("u", "Order", time.Now()))

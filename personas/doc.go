@@ -16,6 +16,8 @@
 //	identity                  users who turn out to be one, and messages between their owners
 //	turn                      what is done in small steps between them: timers, backfills, sweeps
 //	definitions               the workspace's definitions, compiled, and what of them is in force
+//	rewrite                   the changelog kept short where nobody compacts it
+//	resync                    telling one destination once more what was told before
 //	clock                     the ticks of the partitions' clocks
 //	internal/users            profiles in a transaction, in front of internal/store
 //	internal/changelog        how far a partition is, and restoring it
@@ -38,6 +40,9 @@
 // membership early, a stage that stands still none at all, and what is processed again has
 // the same times (TestABacklogEndsNothing, TestTimers).
 //
+// A time stamp of the future counts as now: a client's clock that is ahead, on brokers that
+// take it, would end everybody's memberships (TestACallFromTheFuture).
+//
 // A tick is as old as its look at the end of the log: who stood still between the two would
 // have the clock pass calls that are not processed yet (TestALateTick).
 //
@@ -48,6 +53,22 @@
 // The state of a user who is merged goes by personas-internal even where both are on one
 // partition, so that nothing depends on where they are (TestAnonymousThenIdentified). A
 // message is written and taken in transactions, as calls are (TestMergesExactlyOnce).
+//
+// A call that comes again counts once. Which calls were seen is a function of raw-events
+// (internal/seen), live and where a backfill is, and is asked before a call is folded or
+// passed on, by the owner of its record. Nothing is remembered without definitions: the
+// partitions are assigned anew with the first one (TestCopiesCountOnce).
+//
+// While nothing is defined nothing is written, not even how far a partition is: its record
+// says so once, and the group's offsets hold (TestNothingIsKeptWithoutDefinitions).
+//
+// An order to delete a user is an event of their own partition, so which sources have seen
+// them is known when it is read, and the notifications are in the transaction that forgets
+// them (TestADeletionIsToldWhereTheUserWasSeen).
+//
+// The embedded broker does not compact, so the stage does: a user who has not changed for
+// long is written again, and what stood before the round is deleted when the round has been
+// committed (TestTheChangelogStaysBounded).
 //
 // A store that has failed has failed for good, and the partitions that it has are nobody
 // else's as long as this process is a member: so the stage ends (TestAStoreThatFails).

@@ -5,7 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"syscall"
@@ -41,6 +43,21 @@ func cpuTime(tb testing.TB) time.Duration {
 		tb.Fatal(err)
 	}
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// resident is the memory of the process that is in use, in MiB.
+func resident(tb testing.TB) float64 {
+	tb.Helper()
+	debug.FreeOSMemory()
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0 // elsewhere than on Linux nobody knows
+	}
+	var size, pages int
+	if _, err := fmt.Sscan(string(text), &size, &pages); err != nil {
+		tb.Fatal(err)
+	}
+	return float64(pages*os.Getpagesize()) / (1 << 20)
 }
 
 // userName spreads users as ids in use do.
@@ -230,6 +247,7 @@ func fold(b *testing.B, kind string, n, definitions int, event string) {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(n), "heap-B/user")
+	b.ReportMetric(resident(b), "resident-MiB")
 	if err = s.Close(); err != nil {
 		b.Fatal(err)
 	}
@@ -330,5 +348,94 @@ func BenchmarkLatency(b *testing.B) {
 		b.ReportMetric(float64(all[len(all)/2].Milliseconds()), name+"-p50-ms")
 		b.ReportMetric(float64(all[len(all)*99/100].Milliseconds()), name+"-p99-ms")
 		b.ReportMetric(float64(all[len(all)-1].Milliseconds()), name+"-max-ms")
+	}
+}
+
+// BenchmarkRestore is what reading the state of b.N users from the changelog costs, with the
+// broker in the same process: into a store that is empty, and into one that was closed and
+// lacks a hundredth.
+func BenchmarkRestore(b *testing.B) {
+	for _, kind := range []string{storeMemory, storePebble} {
+		b.Run("store="+kind, func(b *testing.B) {
+			bench := newBench(b, testkit.Brokers(b, kfake.NumBrokers(1)), enginetest.Shop(20))
+			bench.remembered(b, 0, b.N)
+			cfg := Config{Store: kind, DataDir: b.TempDir(), StoreMemory: 256 << 20}
+			b.ResetTimer()
+			bench.restored(b, cfg, "cold")
+			if kind == storeMemory {
+				return // there is nothing that it comes back to
+			}
+			bench.remembered(b, 0, b.N/100)
+			bench.restored(b, cfg, "warm")
+		})
+	}
+}
+
+// remembered writes the records of some users to the changelog.
+func (b *bench) remembered(tb testing.TB, from, to int) {
+	tb.Helper()
+	d := enginetest.Shop(20)
+	c, err := compile(&d)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	state := history(tb, c, "user", 20, time.Now())
+	writer := b.Client(tb, manual(), kgo.MaxBufferedRecords(100_000))
+	for i := from; i < to; i++ {
+		writer.Produce(tb.Context(), changelog.User(int32(i%partitions), userName(i), state), nil)
+	}
+	if err := writer.Flush(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// restored restores all partitions and reports what that took.
+func (b *bench) restored(tb *testing.B, cfg Config, how string) {
+	tb.Helper()
+	s, err := cfg.open(slog.New(slog.DiscardHandler))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	read := 0
+	r := changelog.Restorer{
+		Log: slog.New(slog.DiscardHandler), Kafka: b.Options(), Topics: b.topics, Store: s, Due: dueOf(),
+		Progress: func(n int, _ int64) { read += n },
+	}
+	used, begun := cpuTime(tb), time.Now()
+	if _, err := r.Restore(tb.Context(), []int32{0, 1, 2}); err != nil {
+		tb.Fatal(err)
+	}
+	tb.ReportMetric((cpuTime(tb) - used).Seconds(), how+"-cpu-s")
+	tb.ReportMetric(time.Since(begun).Seconds(), how+"-s")
+	tb.ReportMetric(float64(read), how+"-records")
+	if err := s.Close(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// BenchmarkBackfill is what filling new definitions from b.N calls of 10,000 users costs,
+// with the broker in the same process.
+func BenchmarkBackfill(b *testing.B) {
+	for _, kind := range []string{storeMemory, storePebble} {
+		b.Run("store="+kind, func(b *testing.B) {
+			stored := func(cfg *Config, _ *Settings) {
+				cfg.Store, cfg.DataDir, cfg.StoreMemory, cfg.ProfileMemory = kind, b.TempDir(), 256<<20, 64<<20
+			}
+			bench := newBench(b, testkit.Brokers(b, kfake.NumBrokers(1)), engine.Definitions{Traits: []engine.Trait{counted()}})
+			bench.begun(b, stored)
+			bench.wait(b, b.N)
+			r := bench.stage(b, stored)
+			start(b, r)
+			taken := r.processor.metrics.events.WithLabelValues(folded)
+			testkit.Until(b, func() bool { return testutil.ToFloat64(taken) >= float64(b.N) }, "all calls to be folded")
+			filled := r.processor.metrics.filled
+			d := enginetest.Shop(20)
+			used, begun := cpuTime(b), time.Now()
+			b.ResetTimer()
+			bench.definitions.Store(&d)
+			testkit.Until(b, func() bool { return testutil.ToFloat64(filled) >= float64(b.N) }, "the definitions to be filled")
+			b.ReportMetric(float64((cpuTime(b)-used).Microseconds())/float64(b.N), "cpu-µs/event")
+			b.ReportMetric(float64(b.N)/time.Since(begun).Seconds(), "events/s")
+		})
 	}
 }

@@ -127,12 +127,12 @@ func (p *processor) forwarded(ctx context.Context, t *runner.Transaction, w *wor
 		return 0, nil //nolint:nilerr // it was readable when it was forwarded
 	}
 	if h.Origin == schemas.OriginDeletion {
-		return p.delete(ctx, t, w, user.ID, h.MessageID, m)
+		return p.delete(ctx, t, w, user.ID, &h, m)
 	}
 	if to := user.Profile.Redirect; to != "" {
 		return p.forward(ctx, t, w, to, m), nil
 	}
-	received := time.UnixMilli(m.Received)
+	received := receipt(&kgo.Record{Timestamp: time.UnixMilli(m.Received)}, t.Begun())
 	if _, ok := p.parse(&h, &kgo.Record{Value: m.Value, Offset: m.Offset}, received); !ok {
 		return 0, nil
 	}

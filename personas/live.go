@@ -10,6 +10,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/txn/runner"
+	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/personas/internal/changelog"
 	"github.com/anabranch/anabranch/personas/internal/emit"
 	"github.com/anabranch/anabranch/personas/internal/engine"
@@ -21,7 +22,8 @@ import (
 
 // live takes a record of raw-events.
 func (p *processor) live(ctx context.Context, t *runner.Transaction, w *work, rec *kgo.Record) (results int, err error) {
-	w.advance(rec.Timestamp.UnixMilli())
+	received := receipt(rec, t.Begun())
+	w.advance(received.UnixMilli())
 	w.meta.Raw = rec.Offset + 1
 	h, err := kafka.HeadersOf(rec)
 	if err != nil {
@@ -35,14 +37,34 @@ func (p *processor) live(ctx context.Context, t *runner.Transaction, w *work, re
 	switch h.Origin {
 	case schemas.OriginDeletion:
 		p.metrics.now.events[deleted]++
-		return p.delete(ctx, t, w, string(rec.Key), h.MessageID, w.live(rec))
-	case schemas.OriginAPI, schemas.OriginReplay, schemas.OriginPersonas:
+		return p.delete(ctx, t, w, string(rec.Key), &h, w.live(rec))
+	case schemas.OriginReplay: // it stands further up too, where it was taken from
+		p.metrics.now.events[duplicate]++
+		return 0, nil
+	case schemas.OriginAPI, schemas.OriginPersonas:
 	}
-	user, ok := p.parse(&h, rec, rec.Timestamp)
+	if none(p.c.of) {
+		p.metrics.now.events[ignored]++
+		return 0, nil
+	}
+	if p.copies != nil && p.copies.Is(rec) {
+		p.metrics.now.events[duplicate]++
+		return 0, nil
+	}
+	user, ok := p.parse(&h, rec, received)
 	if !ok {
 		return 0, nil
 	}
 	return p.take(ctx, t, w, user, rec)
+}
+
+// receipt is when a record was taken in. Brokers may take the time stamp that a client says:
+// one of the future is not yet, and must not move the clock of a partition.
+func receipt(rec *kgo.Record, now time.Time) time.Time {
+	if rec.Timestamp.After(now) {
+		return now
+	}
+	return rec.Timestamp
 }
 
 // ours reports calls that tell a change, sent again or not.
@@ -112,9 +134,10 @@ func (p *processor) tell(ctx context.Context, t *runner.Transaction, w *work, us
 	return results
 }
 
-// delete forgets a user. Of the notifications of one request the first does it. M is the
-// notification, to be passed on where the user is another one by now.
-func (p *processor) delete(ctx context.Context, t *runner.Transaction, w *work, id, messageID string, m *message.Message) (results int, err error) {
+// delete forgets a user. Of the events of one request the first does it; an order has the
+// sources that have seen the user told. M is the event, to be passed on where the user is
+// another one by now.
+func (p *processor) delete(ctx context.Context, t *runner.Transaction, w *work, id string, h *schemas.Headers, m *message.Message) (results int, err error) {
 	if changelog.Reserved(id) {
 		return 0, nil
 	}
@@ -125,17 +148,33 @@ func (p *processor) delete(ctx context.Context, t *runner.Transaction, w *work, 
 	if to := user.Profile.Redirect; to != "" {
 		return p.forward(ctx, t, w, to, m), nil
 	}
-	d := engine.Deletion{Offset: w.meta.Raw - 1, Request: requestOf(messageID)}
-	return p.decide(ctx, t, w, func(i *identity.Identity) { i.Delete(id, user.Profile, d) }), nil
+	d := engine.Deletion{Offset: w.meta.Raw - 1, Request: regulation.Request(h.MessageID)}
+	if regulation.IsOrder(h) && user.Profile.Deletion.Request != d.Request {
+		results = p.notify(ctx, t, w, user.Profile, m.Value)
+	}
+	return results + p.decide(ctx, t, w, func(i *identity.Identity) { i.Delete(id, user.Profile, d) }), nil
 }
 
-// requestOf is the id of the deletion request in the messageId of a notification, which is
-// followed by what tells those of several sources apart.
-func requestOf(messageID string) string {
-	if at := strings.LastIndexByte(messageID, '-'); at > 0 {
-		return messageID[:at]
+// notify has the destinations of each source told that has seen a user who is forgotten.
+func (p *processor) notify(ctx context.Context, t *runner.Transaction, w *work, user *engine.Profile, order []byte) (results int) {
+	sources := slices.Clone(user.Sources())
+	if user.WasTold() {
+		sources = append(sources, emit.Source)
 	}
-	return messageID
+	for _, source := range sources {
+		if p.set.Listened != nil && !p.set.Listened(source) {
+			continue
+		}
+		rec, err := regulation.Notify(order, source)
+		if err != nil {
+			p.metrics.now.events[invalid]++
+			p.set.Logger.Error("deletion request can't be read, no destination is told", "error", err)
+			return results
+		}
+		t.Write(ctx, w.from, rec)
+		results++
+	}
+	return results
 }
 
 // message takes a record of personas-internal.
@@ -148,7 +187,12 @@ func (p *processor) message(ctx context.Context, t *runner.Transaction, w *work,
 	}
 	if m.Kind == message.Tick {
 		p.metrics.now.ticks++
-		w.ticks = append(slices.Clip(w.ticks), tick{m.End, rec.Timestamp.UnixMilli() - m.Late})
+		at := min(rec.Timestamp.UnixMilli()-m.Late, t.Begun().UnixMilli())
+		w.ticks = append(slices.Clip(w.ticks), tick{m.End, at})
+		return 0, nil
+	}
+	if m.Kind == message.Resync && m.Resync != nil {
+		w.meta.Resyncs = asked(w.meta.Resyncs, m.Resync, w.meta.Time)
 		return 0, nil
 	}
 	user, err := w.users.Get(string(rec.Key))

@@ -16,24 +16,36 @@ const (
 	own       = "own"       // a call that the stage has made
 	nobody    = "nobody"    // it has no user
 	deleted   = "deletion"  // the request to delete its user
+	duplicate = "duplicate" // a copy of a call that was counted
 	forwarded = "forwarded" // its user is another one by now
+	ignored   = "ignored"   // nothing is defined
 	invalid   = "invalid"
+)
+
+// What may become of restoring partitions, as the label result of the restores has it.
+const (
+	restored = "done"
+	refused  = "refused" // state and offsets do not fit each other
+	unread   = "failed"  // the brokers or the store did not do what they should
 )
 
 // metrics are the stage's. What a transaction does counts when it has committed.
 type metrics struct {
-	events   *prometheus.CounterVec
-	told     *prometheus.CounterVec
-	withheld prometheus.Counter
-	ticks    prometheus.Counter
-	timers   prometheus.Counter
-	overdue  prometheus.Gauge
-	restored prometheus.Counter
-	left     prometheus.Gauge
-	filled   prometheus.Counter
-	unfilled prometheus.Gauge
-	swept    prometheus.Counter
-	merges   *prometheus.CounterVec
+	events     *prometheus.CounterVec
+	told       *prometheus.CounterVec
+	withheld   prometheus.Counter
+	ticks      prometheus.Counter
+	timers     prometheus.Counter
+	overdue    prometheus.Gauge
+	restores   *prometheus.CounterVec
+	restored   prometheus.Counter
+	left       prometheus.Gauge
+	broken     prometheus.Gauge
+	filled     prometheus.Counter
+	unfilled   prometheus.Gauge
+	swept      prometheus.Counter
+	unreadable prometheus.Counter
+	merges     *prometheus.CounterVec
 
 	committed, aborted prometheus.Counter
 	duration           prometheus.Histogram
@@ -66,7 +78,7 @@ func gauges() runner.Gauges {
 	}
 }
 
-func newMetrics(reg prometheus.Registerer, s store.Store) *metrics {
+func newMetrics(reg prometheus.Registerer, s *attended) *metrics {
 	counter := func(name, help string) prometheus.Counter {
 		c := prometheus.NewCounter(prometheus.CounterOpts{Name: "anabranch_personas_" + name, Help: help})
 		reg.MustRegister(c)
@@ -84,20 +96,23 @@ func newMetrics(reg prometheus.Registerer, s store.Store) *metrics {
 	}
 	transactions := counters("transactions_total", "Transactions by result: committed, aborted (a rebalance or a failed write; the records are processed again).", "result")
 	m := &metrics{
-		events:    counters("events_total", "Calls by result: folded into the state of their user, own (made by this stage), deletion (of their user), forwarded (their user is another one by now), nobody (without a user), invalid (not a call).", "result"),
-		told:      counters("told_total", "Changes that were told, by class (audience, computed_trait) and cause (event, timer, edit, merge, sweep).", "class", "cause"),
-		withheld:  counter("withheld_total", "Changes that were not told, since their user is suppressed."),
-		ticks:     counter("ticks_total", "Ticks of the partitions' clocks that were processed."),
-		timers:    counter("timers_total", "Users who were looked at because time had passed."),
-		overdue:   gauge("timers_overdue_seconds", "How far the clock of the partition that is furthest behind is behind the time of its last tick."),
-		restored:  counter("restored_records_total", "Records of personas-changelog that were read to restore the state of users."),
-		left:      gauge("restore_left_records", "Records of personas-changelog that are still to be read before partitions can be processed; 0 when none is being restored."),
-		filled:    counter("backfilled_records_total", "Records of raw-events that were read once more for new definitions."),
-		unfilled:  gauge("backfill_left_records", "Offsets of raw-events that are still to be read once more for new definitions, on the partitions of this process."),
-		swept:     counter("swept_users_total", "Users who were looked at because definitions had changed."),
-		merges:    counters("merges_total", "Ids that became another user's, by result: merged, linked (there was no state), refused (it is another user's already), limited (the user claimed too many), given_up (it was passed on too often).", "result"),
-		committed: transactions.WithLabelValues("committed"),
-		aborted:   transactions.WithLabelValues("aborted"),
+		events:     counters("events_total", "Calls by result: folded into the state of their user, own (made by this stage), deletion (of their user), duplicate (copies of calls within PERSONAS_DEDUP_WINDOW, and redriven ones), forwarded (their user is another one by now), nobody (without a user), ignored (nothing is defined), invalid (not a call).", "result"),
+		told:       counters("told_total", "Changes that were told, by class (audience, computed_trait) and cause (event, timer, edit, merge, sweep, resync).", "class", "cause"),
+		withheld:   counter("withheld_total", "Changes that were not told, since their user is suppressed."),
+		ticks:      counter("ticks_total", "Ticks of the partitions' clocks that were processed."),
+		timers:     counter("timers_total", "Users who were looked at because time had passed."),
+		overdue:    gauge("timers_overdue_seconds", "How far the clock of the partition that is furthest behind is behind the time of its last tick."),
+		restores:   counters("restores_total", "Attempts to restore the state of users of partitions, by result: done, refused (their state and the offsets of the group do not fit each other), failed (the brokers or the store did not do what they should). What is not done is tried again.", "result"),
+		broken:     gauge("store_failed", "1 when the store of the state of users has failed, which ends the process, else 0."),
+		restored:   counter("restored_records_total", "Records of personas-changelog that were read to restore the state of users."),
+		left:       gauge("restore_left_records", "Records of personas-changelog that are still to be read before partitions can be processed; 0 when none is being restored."),
+		filled:     counter("backfilled_records_total", "Records of raw-events that were read once more for new definitions."),
+		unfilled:   gauge("backfill_left_records", "Offsets of raw-events that are still to be read once more for new definitions, on the partitions of this process."),
+		swept:      counter("swept_users_total", "Users who were looked at because definitions had changed."),
+		unreadable: counter("unreadable_records_total", "Times a partition was not processed since the record of a user can't be read; the log names it."),
+		merges:     counters("merges_total", "Ids that became another user's, by result: merged, linked (there was no state), refused (it is another user's already), limited (the user claimed too many), given_up (it was passed on too often).", "result"),
+		committed:  transactions.WithLabelValues("committed"),
+		aborted:    transactions.WithLabelValues("aborted"),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "anabranch_personas_transaction_seconds", Help: "Time from the beginning of a transaction to its end.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
@@ -105,8 +120,11 @@ func newMetrics(reg prometheus.Registerer, s store.Store) *metrics {
 		now: newTally(),
 	}
 	reg.MustRegister(m.duration)
-	for _, result := range []string{folded, own, nobody, deleted, forwarded, invalid} {
+	for _, result := range []string{folded, own, nobody, deleted, duplicate, forwarded, ignored, invalid} {
 		m.events.WithLabelValues(result)
+	}
+	for _, result := range []string{restored, refused, unread} {
+		m.restores.WithLabelValues(result)
 	}
 	of := func(name, help string, value func(store.Stats) int64) {
 		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "anabranch_personas_" + name, Help: help}, func() float64 { return float64(value(s.Stats())) }))

@@ -18,6 +18,9 @@ type partition struct {
 	// start is where raw-events was begun with: what stood before is processed, or gone.
 	start int64
 
+	// trimmed is up to where the changelog was deleted, as far as is known.
+	trimmed int64
+
 	// ticks have not been followed yet: the clock waits for the calls before them.
 	ticks []tick
 }
@@ -37,7 +40,8 @@ type work struct {
 	ticks []tick
 	// from is a record that what is written was made from.
 	from *kgo.Record
-	// written is the record of meta, whose offset is known when it is acknowledged.
+	// written is the record of meta, whose offset is known when it is acknowledged; nil:
+	// there is none.
 	written *kgo.Record
 	left    bool // there is more to do at once
 }

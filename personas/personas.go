@@ -10,6 +10,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka/groups"
 	"github.com/anabranch/anabranch/internal/kafka/txn/runner"
+	"github.com/anabranch/anabranch/personas/internal/store"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -24,15 +25,12 @@ type Personas struct {
 	clock     *clock
 }
 
-// New returns a stage that has not yet spoken to a broker. It opens the store.
+// New returns a stage that has not yet spoken to a broker. Run opens its store.
 func New(cfg Config, set Settings) (*Personas, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s, err := cfg.open(set.Logger)
-	if err != nil {
-		return nil, err
-	}
+	s := attend()
 	p := newProcessor(cfg, set, s, newMetrics(set.Registerer, s))
 	c := newClock(set, p.ticking)
 	p.again = c.again
@@ -61,9 +59,15 @@ func (p *Personas) Name() string { return name }
 
 // Run implements the stage's contract: it works until ctx ends, or its store fails.
 func (p *Personas) Run(ctx context.Context) (err error) {
-	defer func() { err = errors.Join(err, p.processor.store.Close()) }()
 	defer p.processor.history.Close()
+	if err = p.processor.store.open(func() (store.Store, error) { return p.processor.cfg.open(p.set.Logger) }); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.processor.store.Close()) }()
 	if err = p.copartitioned(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // an orderly stop
+		}
 		return err
 	}
 	var ticking sync.WaitGroup
@@ -77,12 +81,17 @@ func (p *Personas) Run(ctx context.Context) (err error) {
 			stop(failure)
 		}
 	})
+	ticking.Go(func() { p.processor.trimmer.run(own) })
 	ticking.Go(func() {
 		if stands := p.clock.run(own, p.set.Kafka); stands != nil {
 			p.set.Logger.Error("clocks of partitions stand still", "error", stands)
 		}
 	})
-	err = p.Runner.Run(own)
+	run := p.Runner.Run
+	if c := p.processor.copies; c != nil {
+		run = func(ctx context.Context) error { return c.Run(ctx, p.Runner.Run) }
+	}
+	err = run(own)
 	if ctx.Err() == nil && own.Err() != nil {
 		err = errors.Join(err, context.Cause(own)) // of the store
 	}

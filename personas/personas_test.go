@@ -1,6 +1,7 @@
 package personas
 
 import (
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,6 +62,40 @@ func TestALateTick(t *testing.T) {
 		virtual.Sleep(10 * time.Second)
 		b.heard(t, 1)
 		virtual.Sleep(time.Minute)
+		b.heard(t, 2)
+	})
+}
+
+// TestAStageThatIsNotRun has opened nothing: what starts beside it may fail.
+func TestAStageThatIsNotRun(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testkit.Fake(t), engine.Definitions{})
+	dir := filepath.Join(t.TempDir(), "store")
+	kept := func(cfg *Config, _ *Settings) { cfg.Store, cfg.DataDir = storePebble, dir }
+	b.stage(t, kept)
+	r := b.stage(t, kept)
+	stop := start(t, r)
+	testkit.Until(t, func() bool { return r.Ready() == nil }, "the second one to be ready")
+	stop()
+}
+
+// TestACallFromTheFuture, on brokers that take a client's time stamp, moves no clock.
+func TestACallFromTheFuture(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testkit.Virtual(t), engine.Definitions{Audiences: []engine.Audience{audience("active", "Visit", 1, time.Minute)}})
+		start(t, b.stage(t, b.virtually))
+		virtual.Sleep(5 * time.Second)
+		b.send(t, b.track("u", "Visit", time.Now()))
+		virtual.Sleep(5 * time.Second)
+		for _, event := range []string{"Other", "Visit"} {
+			ahead := b.track("u", event, time.Now().Add(time.Hour))
+			ahead.Timestamp = time.Now().Add(time.Hour)
+			b.send(t, ahead)
+			virtual.Sleep(5 * time.Second)
+		}
+		b.heard(t, 1)
+		virtual.Sleep(2 * time.Minute) // the visit of the future was one of now
 		b.heard(t, 2)
 	})
 }

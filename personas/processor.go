@@ -2,6 +2,7 @@ package personas
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,9 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/txn/runner"
+	"github.com/anabranch/anabranch/internal/logging"
+	"github.com/anabranch/anabranch/internal/seen/copies"
+	"github.com/anabranch/anabranch/internal/seen/digest"
 	"github.com/anabranch/anabranch/personas/internal/backfill"
 	"github.com/anabranch/anabranch/personas/internal/changelog"
 	"github.com/anabranch/anabranch/personas/internal/engine"
@@ -29,6 +33,10 @@ type processor struct {
 	metrics  *metrics
 	restorer *changelog.Restorer
 	history  *backfill.Reader
+	trimmer  *trimmer
+	leastLog int64
+	copies   *copies.Copies // nil: every call counts
+	unread   logging.Sampler[int32]
 	// count is how many partitions each of the topics has.
 	count int
 	// again has a partition's clock tick at once, since there is more to do than a
@@ -46,11 +54,12 @@ type processor struct {
 	err   error // of the store: the session ends with it
 }
 
-func newProcessor(cfg Config, set Settings, s store.Store, m *metrics) *processor {
+func newProcessor(cfg Config, set Settings, s *attended, m *metrics) *processor {
 	p := &processor{
-		cfg: cfg, set: set, store: attend(s), metrics: m,
+		cfg: cfg, set: set, store: s, metrics: m, trimmer: newTrimmer(set), leastLog: leastLog,
 		parts: make(map[int32]*partition), open: make(map[int32]*work), lent: make(map[string]*catalogue),
 	}
+	s.broken = m.broken
 	p.restorer = &changelog.Restorer{
 		Log: set.Logger, Kafka: set.Kafka, Topics: set.Topics, Store: p.store, Due: dueOf(),
 		Progress: func(read int, left int64) {
@@ -58,16 +67,37 @@ func newProcessor(cfg Config, set Settings, s store.Store, m *metrics) *processo
 			m.left.Set(float64(left))
 		},
 	}
-	p.history = backfill.New(set.Topics, func(err error) {
-		set.Logger.Warn("raw-events can't be read for new definitions, retrying", "error", err)
+	p.history = backfill.New(backfill.Settings{
+		Logger: set.Logger, Kafka: set.Kafka, Topics: set.Topics, Window: cfg.Dedup,
+		Ready: func(num int32) { p.again(num) },
+		Failed: func(err error) {
+			if passed, ok := p.unread.Admit(0, time.Now()); ok {
+				set.Logger.Warn("raw-events can't be read for new definitions, retrying", "error", err, "passed_over", passed)
+			}
+		},
 	})
+	if cfg.Dedup > 0 {
+		p.copies = copies.New(copies.Settings{
+			Name: name, Logger: set.Logger, Registerer: set.Registerer, Window: cfg.Dedup, Dir: cfg.seenDir(),
+			Kafka: set.Kafka, Client: set.Topics.Client, Calls: schemas.TopicRawEvents, Digests: schemas.TopicSeen, Reader: true,
+		})
+	}
 	return p
 }
 
 // Restore implements [runner.Stateful].
 func (p *processor) Restore(ctx context.Context, at map[kafka.Partition]runner.Place) error {
 	err := p.restore(ctx, at)
-	if err != nil && ctx.Err() == nil {
+	p.unreadable(err)
+	switch {
+	case err == nil:
+		p.metrics.restores.WithLabelValues(restored).Inc()
+	case ctx.Err() == nil:
+		result := unread
+		if errors.Is(err, errUnfit) {
+			result = refused
+		}
+		p.metrics.restores.WithLabelValues(result).Inc()
 		p.set.Logger.Error("partitions can't be processed without the state of their users, retrying", "error", kafka.Advised(err))
 	}
 	return err
@@ -88,22 +118,40 @@ func (p *processor) restore(ctx context.Context, at map[kafka.Partition]runner.P
 	if err != nil {
 		return err
 	}
-	starts := make(map[int32]int64, len(nums))
+	starts, err := p.place(ctx, at, all)
+	if err != nil {
+		return err
+	}
+	if err = p.know(ctx, at); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for num, c := range all {
+		p.parts[num] = &partition{num: num, users: users.New(num, p.store), Checkpoint: *c, start: starts[num]}
+	}
+	return nil
+}
+
+// place has processing go on where the state is that was restored, and returns where that
+// is on raw-events.
+func (p *processor) place(ctx context.Context, at map[kafka.Partition]runner.Place, all map[int32]*changelog.Checkpoint) (starts map[int32]int64, err error) {
+	starts = make(map[int32]int64, len(all))
 	var extents map[string]map[int32]kafka.Extent
 	for of, place := range at {
 		c := all[of.Num]
 		for _, topic := range []string{schemas.TopicRawEvents, schemas.TopicPersonasInternal} {
 			if _, both := at[kafka.Partition{Topic: topic, Num: of.Num}]; !both {
-				return fmt.Errorf("%s[%d] has no leader: partition %d is not processed without it", topic, of.Num, of.Num)
+				return nil, fmt.Errorf("%s[%d] has no leader: partition %d is not processed without it", topic, of.Num, of.Num)
 			}
 		}
 		if place.Next, err = begin(of, place, c); err != nil {
-			return err
+			return nil, err
 		}
 		if of.Topic == schemas.TopicRawEvents && c.Catalogue == "" && !place.Committed {
 			if extents == nil {
 				if extents, err = p.set.Topics.Extents(ctx, schemas.TopicRawEvents); err != nil {
-					return err
+					return nil, err
 				}
 			}
 			// What there is already is history: see package comment.
@@ -113,15 +161,38 @@ func (p *processor) restore(ctx context.Context, at map[kafka.Partition]runner.P
 		if of.Topic == schemas.TopicRawEvents {
 			starts[of.Num] = place.Next
 		}
+		if c.Idle {
+			if of.Topic == schemas.TopicRawEvents {
+				c.Raw = place.Next
+			} else {
+				c.Internal = place.Next
+			}
+		}
 		at[of] = place
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for num, c := range all {
-		p.parts[num] = &partition{num: num, users: users.New(num, p.store), Checkpoint: *c, start: starts[num]}
-	}
-	return nil
+	return starts, nil
 }
+
+// errUnfit says that the state of users is of another place than the group's offset.
+var errUnfit = errors.New("expected them to be equal")
+
+// know gets what is known of the calls before the places where processing goes on. Without
+// definitions nobody asks.
+func (p *processor) know(ctx context.Context, at map[kafka.Partition]runner.Place) error {
+	if p.copies == nil || none(p.set.Definitions()) {
+		return nil
+	}
+	from := make(map[int32]digest.At)
+	for of, place := range at {
+		if of.Topic == schemas.TopicRawEvents {
+			from[of.Num] = digest.At{Next: place.Next, TopicID: place.Of}
+		}
+	}
+	return p.copies.Restore(ctx, from)
+}
+
+// none reports whether nothing is defined.
+func none(d *engine.Definitions) bool { return len(d.Audiences)+len(d.Traits) == 0 }
 
 // begin is where processing of a partition goes on by the state that was restored. Where
 // the group has an offset the two have to agree.
@@ -134,10 +205,10 @@ func begin(of kafka.Partition, place runner.Place, c *changelog.Checkpoint) (nex
 	switch {
 	case !place.Committed && known:
 		return max(next, place.Found), nil
-	case !place.Committed:
+	case !place.Committed || c.Idle:
 		return place.Next, nil
 	case next != place.Found:
-		return 0, fmt.Errorf("state of users on partition %d is of offset %d of %s, and the group has processed up to %d: expected them to be equal", of.Num, next, of.Topic, place.Found)
+		return 0, fmt.Errorf("state of users on partition %d is of offset %d of %s, and the group has processed up to %d: %w", of.Num, next, of.Topic, place.Found, errUnfit)
 	}
 	return place.Next, nil
 }
@@ -151,7 +222,7 @@ func dueOf() func(state []byte) (time.Time, error) {
 	return func(state []byte) (time.Time, error) {
 		profile, err := c.Decode(state)
 		if err != nil {
-			return time.Time{}, fmt.Errorf("user record of the changelog: %w", err)
+			return time.Time{}, err //nolint:wrapcheck // who calls says whose it is
 		}
 		return profile.Due(), nil
 	}
@@ -164,6 +235,12 @@ func (p *processor) Lost(partitions []kafka.Partition) {
 		nums[i] = of.Num
 	}
 	p.lose(nums)
+	if p.copies != nil {
+		p.copies.Lost(partitions)
+	}
+	for _, num := range nums {
+		p.history.Forget(num)
+	}
 }
 
 func (p *processor) lose(nums []int32) {
@@ -186,13 +263,13 @@ func (p *processor) owned() []int32 {
 // passes, and a tick would only be written, processed and kept.
 func (p *processor) ticking() []int32 {
 	d, now := p.set.Definitions(), time.Now()
-	inForce, none := printOf(d), len(d.Audiences)+len(d.Traits) == 0
+	inForce := printOf(d)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var nums []int32
 	for num, part := range p.parts {
-		fresh := part.Catalogue != inForce && (part.Catalogue != "" || !none)
-		if fresh || len(part.Fills) > 0 || part.Sweep != nil || p.due(num, now) {
+		fresh := part.Catalogue != inForce && (part.Catalogue != "" || !none(d))
+		if fresh || len(part.Fills) > 0 || part.Sweep != nil || inHand(part.Resyncs) >= 0 || p.due(num, now) {
 			nums = append(nums, num)
 		}
 	}
@@ -206,8 +283,9 @@ func (p *processor) due(num int32, now time.Time) bool {
 	return err != nil || len(timers) > 0
 }
 
-// Prepare implements [runner.Stage].
-func (p *processor) Prepare(context.Context, kgo.Fetches, time.Duration) (fanOut int, err error) {
+// Prepare implements [runner.Stage]. A call leads to the state of its user, and as a rule to
+// one change.
+func (p *processor) Prepare(_ context.Context, fetches kgo.Fetches, _ time.Duration) (fanOut int, err error) {
 	if err = p.err; err != nil {
 		p.err = nil
 		return 0, err
@@ -220,7 +298,38 @@ func (p *processor) Prepare(context.Context, kgo.Fetches, time.Duration) (fanOut
 		p.c = c
 		clear(p.lent)
 	}
-	return 2, nil // the state of its user, and one change as a rule
+	return 2, p.look(fetches) //nolint:contextcheck // losing waits for no broker
+}
+
+// look finds the copies among calls. What was seen before the first definition is read when
+// partitions are assigned, which they are anew for that.
+func (p *processor) look(fetches kgo.Fetches) (err error) {
+	if p.copies == nil {
+		return nil
+	}
+	idle := none(p.c.of)
+	fetches.EachPartition(func(of kgo.FetchTopicPartition) {
+		known := p.copies.Knows(of.Partition)
+		if known && idle {
+			p.copies.Lost([]kafka.Partition{{Topic: of.Topic, Num: of.Partition}})
+		}
+		if !known && !idle && p.has(of.Partition) {
+			err = errUnknownCalls
+		}
+	})
+	if idle || err != nil {
+		return err
+	}
+	return p.copies.Look(fetches)
+}
+
+var errUnknownCalls = errors.New("something is defined now: which calls were seen before is found out first")
+
+// has reports whether a partition is this process's.
+func (p *processor) has(num int32) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.parts[num] != nil
 }
 
 // work returns what the transaction does to a partition; nil: it was lost, and the
@@ -271,8 +380,17 @@ func (p *processor) inForce(m *changelog.Meta) (*catalogue, error) {
 	return c, err
 }
 
+// unreadable counts records of users that can't be read. Nothing is told of their partition
+// then: without the record what was told already would be told again.
+func (p *processor) unreadable(err error) {
+	if errors.Is(err, engine.ErrRecord) {
+		p.metrics.unreadable.Inc()
+	}
+}
+
 // fail has the transaction dropped, and the session ended, for an error of the store.
 func (p *processor) fail(t *runner.Transaction, err error) {
+	p.unreadable(err)
 	p.err = err
 	t.Drop()
 }
@@ -320,14 +438,35 @@ func (p *processor) Complete(ctx context.Context, t *runner.Transaction) {
 			p.fail(t, err)
 			return
 		}
-		w.users.Changed(func(id string, state []byte) { t.Write(ctx, w.from, changelog.User(num, id, state)) })
-		w.written = w.meta.Record(num)
+		if err := p.rewrite(w); err != nil {
+			p.fail(t, err)
+			return
+		}
+		p.write(ctx, t, w)
+	}
+}
+
+// write writes what changed in a partition. Where nothing is defined that is nothing, as a
+// rule: that it is so is written once.
+func (p *processor) write(ctx context.Context, t *runner.Transaction, w *work) {
+	changed := false
+	w.users.Changed(func(id string, state []byte) {
+		changed = true
+		t.Write(ctx, w.from, changelog.User(w.num, id, state))
+	})
+	m := &w.meta
+	m.Idle = none(p.c.of) && len(m.Leaves)+len(m.Residue)+len(m.Fills) == 0 && m.Sweep == nil
+	if changed || !m.Idle || !w.Idle {
+		w.written = m.Record(w.num)
 		t.Write(ctx, w.from, w.written)
 	}
 }
 
 // Ended implements [runner.Stage].
 func (p *processor) Ended(t *runner.Transaction, outcome runner.Outcome) {
+	if p.copies != nil {
+		p.copies.Ended(outcome == runner.Committed, t.Next())
+	}
 	switch outcome {
 	case runner.Committed:
 		p.metrics.commit(t.Begun())
@@ -360,11 +499,19 @@ func (p *processor) apply() error {
 			continue
 		}
 		w.Meta, w.partition.ticks = w.meta, w.ticks
-		w.Next = w.written.Offset + 1
+		if w.written != nil {
+			w.Next = w.written.Offset + 1
+		}
 		w.users.Commit(&p.batch)
 		p.batch.SetCheckpoint(num, w.Encode())
 	}
 	err := p.store.Apply(&p.batch)
+	for num, w := range p.open {
+		if w.Needed > w.trimmed && p.parts[num] == w.partition {
+			w.trimmed = w.Needed
+			p.trimmer.before(num, w.trimmed)
+		}
+	}
 	if err != nil {
 		// What is in memory is ahead of the store now: none of it is to be used.
 		for num := range p.open {

@@ -25,6 +25,7 @@ func Stage() *pipeline.Stage {
 			{Name: schemas.TopicRawEvents, Write: true, Why: "reads calls, and tells what changes", Consumed: pipeline.Verb{To: "fold into audiences", Done: "folded into audiences"}},
 			{Name: schemas.TopicPersonasInternal, Write: true, Why: "keeps time, and hands users over", Consumed: pipeline.Verb{To: "follow", Done: "followed"}},
 			{Name: schemas.TopicPersonasChangelog, Read: true, Write: true, Why: "keeps and restores the state of users"},
+			{Name: schemas.TopicSeen, Read: true, Why: "knows calls that were seen before it came"},
 			{Name: schemas.TopicWorkspace, Read: true, Why: "knows audiences and computed traits"},
 			{Name: schemas.TopicRegulations, Read: true, Why: "knows suppressed users, of whom it tells nothing"},
 		},
@@ -45,12 +46,13 @@ func Stage() *pipeline.Stage {
 			own.DataDir = cmp.Or(own.DataDir, p.Files)
 			s, err := New(own, Settings{
 				Logger: p.Logger, Registerer: p.Registerer, Definitions: definitionsOf(p.Workspace),
+				Listened:   func(source string) bool { return len(p.Workspace.Load().Listeners(source)) > 0 },
 				Suppressed: func(user string) bool { return p.Register.Suppressed.Has([]byte(user)) },
 				AnonymousIDs: func() (int, time.Duration) {
 					bound := p.Workspace.Load().AnonymousIDs()
 					return bound.Max, time.Duration(bound.Per)
 				},
-				Kafka: p.Kafka(name), Topics: p.Topics,
+				Uncompacted: p.Boot != "", Kafka: p.Kafka(name), Topics: p.Topics,
 				TransactionalID: transactions + p.Instance, InstanceID: p.Member, Returns: p.Returns,
 			})
 			if err != nil {

@@ -38,7 +38,7 @@ func (p *processor) turn(ctx context.Context, t *runner.Transaction, w *work) er
 		return err
 	}
 	// A sweep looks at users whom the store has, so it comes before what fills in others.
-	for _, step := range []func(context.Context, *runner.Transaction, *work) (more bool, err error){p.sweep, p.fill} {
+	for _, step := range []func(context.Context, *runner.Transaction, *work) (more bool, err error){p.sweep, p.fill, p.resync} {
 		more, err := step(ctx, t, w)
 		if err != nil {
 			return err
@@ -79,10 +79,9 @@ func (p *processor) fill(ctx context.Context, t *runner.Transaction, w *work) (m
 	if f.Since > 0 {
 		since = time.UnixMilli(f.Since)
 	}
-	part := p.history.Part( //nolint:contextcheck // what is read ahead outlasts the transaction
-		w.num, f.Next, f.Cut, since)
+	part := p.history.Part(w.num, f.Next, f.Cut, since)
 	if part == nil {
-		return true, nil
+		return false, nil // the clock ticks again when it is there
 	}
 	if f.From < 0 {
 		f.From = part.Begin
@@ -96,6 +95,7 @@ func (p *processor) fill(ctx context.Context, t *runner.Transaction, w *work) (m
 	if f.Next >= f.Cut {
 		w.meta.Fills = w.meta.Fills[1:]
 		w.meta.Sweep = new(changelog.Sweep) // now they can be told
+		p.history.Forget(w.num)
 	}
 	return true, nil
 }
@@ -104,11 +104,11 @@ func (p *processor) fill(ctx context.Context, t *runner.Transaction, w *work) (m
 func (p *processor) refold(ctx context.Context, t *runner.Transaction, w *work, f *changelog.Fill, rec *kgo.Record) error {
 	p.metrics.now.filled++
 	h, err := kafka.HeadersOf(rec)
-	if err != nil || ours(&h) || h.Origin == schemas.OriginDeletion {
+	if err != nil || ours(&h) || h.Origin == schemas.OriginDeletion || h.Origin == schemas.OriginReplay {
 		return nil //nolint:nilerr // as when it came first
 	}
 	p.call.Offset = rec.Offset
-	if err = engine.ParseCall(&p.call, rec.Value, &h, rec.Timestamp); err != nil {
+	if err = engine.ParseCall(&p.call, rec.Value, &h, receipt(rec, t.Begun())); err != nil {
 		return nil //nolint:nilerr // the same
 	}
 	only := func(id engine.LeafID) bool { return slices.Contains(f.Leaves, id) }

@@ -16,14 +16,16 @@ import (
 
 // BenchmarkRouter is the cost of the whole stage per event of 1 KB, which goes
 // to two destinations, together with that of the broker in the same process; with copies
-// told, and without.
+// told, and without; with the journal and without.
 func BenchmarkRouter(b *testing.B) {
 	for name, window := range map[string]time.Duration{"once": 24 * time.Hour, "all": 0} {
-		b.Run(name, func(b *testing.B) { benchmark(b, window) })
+		for _, journal := range []bool{true, false} {
+			b.Run(fmt.Sprintf("%s/journal=%t", name, journal), func(b *testing.B) { benchmark(b, window, journal) })
+		}
 	}
 }
 
-func benchmark(b *testing.B, window time.Duration) {
+func benchmark(b *testing.B, window time.Duration, journal bool) {
 	b.Helper()
 	bench := newBench(b, testkit.Fake(b, kfake.NumBrokers(1)))
 	pad := incompressible(900)
@@ -33,8 +35,8 @@ func benchmark(b *testing.B, window time.Duration) {
 		events[i].Value = fmt.Appendf(nil, `{"type":"track","pad":%q}`, pad)
 	}
 	bench.send(b, events...)
-	r := bench.router(b, func(cfg *Config, _ *Settings) {
-		cfg.MaxRecords, cfg.Dedup, cfg.DataDir = 2000, window, b.TempDir()
+	r := bench.router(b, func(cfg *Config, set *Settings) {
+		cfg.MaxRecords, cfg.Dedup, cfg.DataDir, set.Journal = 2000, window, b.TempDir(), journal
 	})
 	routed := r.stage.metrics.events.WithLabelValues("crm", string(routed))
 	b.ReportAllocs()

@@ -68,6 +68,8 @@ type Settings struct {
 	// The router's place in its group and among writers, as [runner.Session] has it.
 	TransactionalID, InstanceID string
 	Returns                     bool
+	// Journal says whether the journal is written.
+	Journal bool
 	// DataDir is where to keep what is remembered if the config does not say it; empty:
 	// nowhere.
 	DataDir string

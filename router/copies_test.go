@@ -13,6 +13,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/schemas"
+	format "github.com/anabranch/anabranch/schemas/journal"
 	"github.com/anabranch/anabranch/test/testkit"
 )
 
@@ -160,6 +161,7 @@ func TestARouterThatLosesEverything(t *testing.T) {
 	testkit.Until(t, func() bool { return last.Ready() == nil }, "the last router to be ready")
 	last.stop()
 	b.ReadAll(t, schemas.DeliverTopic("crm"), len(sent))
+	b.isJournalled(t, map[format.CallResult]int{format.Routed: len(sent), format.Duplicate: rounds*burst - len(sent)})
 }
 
 func (c crash) routed() float64 {

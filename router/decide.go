@@ -3,9 +3,11 @@ package router
 import (
 	"slices"
 
+	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/router/internal/integrations"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/schemas/journal"
 )
 
 // result is what became of one event at one destination; the values of the
@@ -27,6 +29,7 @@ type decision struct {
 	result      result
 	reason      schemas.Reason
 	detail      string
+	why         string // of what is filtered: the key of the integrations map, or another reason
 }
 
 // filter is the rule, with what it is reused for from event to event.
@@ -49,7 +52,7 @@ func (f *filter) decide(into []decision, h *schemas.Headers, s *workspace.Snapsh
 		}
 		return append(into, decision{result: unconnected})
 	}
-	var name string
+	var name, by string
 	var on bool
 	var err error
 	for _, d := range listeners {
@@ -57,15 +60,19 @@ func (f *filter) decide(into []decision, h *schemas.Headers, s *workspace.Snapsh
 		// them.
 		if n := d.IntegrationName(); n != name {
 			name = n
-			on, err = f.integrations.Enabled(h.Integrations, name)
+			on, by, err = f.integrations.Enabled(h.Integrations, name)
 		}
 		switch {
 		case err != nil:
 			// The map is one and the same for every destination: the record is dead
 			// once, not once per destination.
 			return append(into, decision{result: dead, reason: schemas.ReasonRecordInvalid, detail: err.Error()})
-		case !on || !wanted(h, d.ID) || !h.Happened.IsZero() && !d.Receives(h.Received.Sub(h.Happened)):
-			into = append(into, decision{destination: d.ID, result: filtered})
+		case !on:
+			into = append(into, decision{destination: d.ID, result: filtered, why: by})
+		case !wanted(h, d.ID):
+			into = append(into, decision{destination: d.ID, result: filtered, why: journal.WhyOnly})
+		case !h.Happened.IsZero() && !d.Receives(h.Received.Sub(h.Happened)):
+			into = append(into, decision{destination: d.ID, result: filtered, why: journal.WhyHistorical})
 		case t.missing(d.ID):
 			into = append(into, decision{destination: d.ID, result: dead, reason: schemas.ReasonTopicUnavailable, detail: t.unavailable[d.ID]})
 		default:
@@ -79,6 +86,9 @@ func (f *filter) decide(into []decision, h *schemas.Headers, s *workspace.Snapsh
 // which a definition may narrow, or an imported call, which the import may: that one says
 // so by its version. Any other call has nothing to say about it.
 func wanted(h *schemas.Headers, destination string) bool {
+	if regulation.IsOrder(h) {
+		return false // it is for personas
+	}
 	narrows := h.Source == workspace.SourcePersonas || h.Version >= narrowedImport
 	return h.Only == nil || !narrows || slices.Contains(h.Only, destination)
 }

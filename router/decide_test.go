@@ -50,7 +50,7 @@ func TestDecide(t *testing.T) {
 		},
 		"filtered by the map": {
 			headers: schemas.Headers{Source: "web", Integrations: []byte(`{"All":false}`)},
-			want:    []decision{{destination: "crm", result: filtered}, {destination: "lake", result: filtered}},
+			want:    []decision{{destination: "crm", result: filtered, why: "All"}, {destination: "lake", result: filtered, why: "All"}},
 		},
 		"a disabled destination does not listen": {
 			headers: schemas.Headers{Source: "app"},
@@ -65,13 +65,17 @@ func TestDecide(t *testing.T) {
 			topics:  topics{unavailable: map[string]string{"sms": "gone", "push": "gone"}},
 			want: []decision{
 				{destination: "mail", result: routed},
-				{destination: "push", result: filtered},
+				{destination: "push", result: filtered, why: "only"},
 				{destination: "sms", result: dead, reason: schemas.ReasonTopicUnavailable, detail: "gone"},
 			},
 		},
+		"an order to forget a user, to nobody": {
+			headers: schemas.Headers{Source: "personas", Type: schemas.TypeDelete, Origin: schemas.OriginDeletion, Only: []string{"mail"}},
+			want:    []decision{{destination: "mail", result: filtered}, {destination: "push", result: filtered}, {destination: "sms", result: filtered}},
+		},
 		"of one that was sent again": {
 			headers: schemas.Headers{Source: "personas", Origin: schemas.OriginReplay, Only: []string{"gone"}},
-			want:    []decision{{destination: "mail", result: filtered}, {destination: "push", result: filtered}, {destination: "sms", result: filtered}},
+			want:    []decision{{destination: "mail", result: filtered, why: "only"}, {destination: "push", result: filtered, why: "only"}, {destination: "sms", result: filtered, why: "only"}},
 		},
 		"a call of another source is for all, whatever it says": {
 			headers: schemas.Headers{Source: "web", Origin: schemas.OriginAPI, Only: []string{"crm"}},

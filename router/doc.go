@@ -13,6 +13,7 @@
 //	route                  the records that follow from it
 //	topics                 destinations' topics that can't be written to
 //	internal/sources       events of sources that the workspace does not have
+//	entries                what the transaction adds to the journal
 //	trace, metrics         what is told of it
 //
 // # Non-obvious
@@ -40,4 +41,11 @@
 // so it does not count as unconnected, which it did, and was gone
 // (TestAnEventThatIsAheadOfTheWorkspaceIsRouted, TestAnEventOfAnUnknownSourceGoesAside).
 // A source that is there and switched off is unconnected, as it always was.
+//
+// # The journal
+//
+// Each transaction writes down what became of each call that it has read, once
+// (TestTheJournal, TestARouterThatLosesEverything). A call of which the journal's record is
+// refused for its size is counted and passed over, since each transaction would fail of it
+// (TestAJournalThatRefuses); a topic that takes nothing at all stops the router.
 package router

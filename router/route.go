@@ -40,6 +40,9 @@ func (s *stage) route(ctx context.Context, t *runner.Transaction, rec *kgo.Recor
 			t.Write(ctx, rec, out)
 		}
 	}
+	if s.entries != nil {
+		s.entries.note(ctx, t, rec, h.Source, s.decisions[n:])
+	}
 	describe(span, s.decisions[n:])
 }
 

@@ -9,14 +9,15 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/journal"
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/groups"
 	"github.com/anabranch/anabranch/internal/kafka/txn/runner"
 	"github.com/anabranch/anabranch/internal/logging"
+	"github.com/anabranch/anabranch/internal/seen/copies"
 	"github.com/anabranch/anabranch/internal/seen/digest"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/telemetry/trace"
-	"github.com/anabranch/anabranch/router/internal/copies"
 	"github.com/anabranch/anabranch/router/internal/sources"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -37,6 +38,10 @@ func New(cfg Config, set Settings) (*Router, error) {
 		set.Destinations = telemetry.NewDestinations(telemetry.MaxDestinations, set.Registerer, set.Logger)
 	}
 	s := newStage(cfg, set)
+	var options []kgo.Opt
+	if set.Journal {
+		options = append(options, kgo.RecordPartitioner(journal.Partitioner(kgo.StickyKeyPartitioner(nil))))
+	}
 	return &Router{stage: s, Runner: runner.New(s, runner.Settings{
 		Name: "router",
 		Input: runner.Input{
@@ -45,7 +50,7 @@ func New(cfg Config, set Settings) (*Router, error) {
 		},
 		Session: runner.Session{
 			TransactionalID: set.TransactionalID, TransactionTimeout: cfg.TransactionTimeout,
-			InstanceID: set.InstanceID, Returns: set.Returns,
+			InstanceID: set.InstanceID, Returns: set.Returns, Options: options,
 		},
 		Registerer: set.Registerer,
 		Backlog:    gauges(),
@@ -97,6 +102,7 @@ type stage struct {
 	outages outages
 	buried  logging.Sampler[logging.Kind]
 	copies  *copies.Copies // nil: every call is routed
+	entries *entries       // nil: no journal is written
 	// sources is who the events are from, and whether the workspace has heard of it;
 	// sourceWait is how long it may take to.
 	sources    sources.Sources
@@ -116,9 +122,12 @@ func newStage(cfg Config, set Settings) *stage {
 	}
 	if cfg.Dedup > 0 {
 		s.copies = copies.New(copies.Settings{
-			Logger: set.Logger, Registerer: set.Registerer, Window: cfg.Dedup, Dir: cmp.Or(cfg.DataDir, set.DataDir),
+			Name: "router", Logger: set.Logger, Registerer: set.Registerer, Window: cfg.Dedup, Dir: cmp.Or(cfg.DataDir, set.DataDir),
 			Kafka: set.Kafka, Client: set.Topics.Client, Calls: schemas.TopicRawEvents, Digests: schemas.TopicSeen,
 		})
+	}
+	if set.Journal {
+		s.entries = newEntries(set, s.copies)
 	}
 	return s
 }
@@ -151,11 +160,19 @@ func (s *stage) Process(ctx context.Context, t *runner.Transaction, rec *kgo.Rec
 	return len(s.decisions) - n
 }
 
-// Complete implements [runner.Stateful]: what is remembered needs no record.
-func (s *stage) Complete(context.Context, *runner.Transaction) {}
+// Complete implements [runner.Stateful]: what is remembered needs no record, but for the
+// journal.
+func (s *stage) Complete(ctx context.Context, t *runner.Transaction) {
+	if s.entries != nil {
+		s.entries.complete(ctx, t)
+	}
+}
 
 // Restore implements [runner.Stateful].
 func (s *stage) Restore(ctx context.Context, at map[kafka.Partition]runner.Place) error {
+	if s.entries != nil {
+		s.entries.restore(at)
+	}
 	if s.copies == nil {
 		return nil
 	}
@@ -189,6 +206,9 @@ func (s *stage) Ended(t *runner.Transaction, outcome runner.Outcome) {
 		s.table.Store(nil) // it may have failed for a topic that was deleted
 	case runner.Unknown:
 		s.table.Store(nil)
+	}
+	if s.entries != nil {
+		s.entries.ended()
 	}
 	s.decisions, s.spans = s.decisions[:0], nil
 }

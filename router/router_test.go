@@ -36,7 +36,7 @@ func newBench(tb testing.TB, c *testkit.Cluster) *bench {
 	tb.Helper()
 	b := &bench{Cluster: c, client: c.Client(tb), live: workspace.NewLive(snapshot()), log: new(bytes.Buffer)}
 	b.topics = kafkatopics.New(b.client, topicConfig)
-	names := []string{schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicSeen}
+	names := []string{schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicSeen, schemas.TopicJournal}
 	for _, d := range b.live.Load().Destinations() {
 		names = append(names, schemas.DeliverTopic(d.ID))
 	}
@@ -61,6 +61,7 @@ func (b *bench) router(tb testing.TB, changes ...func(*Config, *Settings)) *Rout
 		Kafka:           options,
 		Topics:          b.topics,
 		TransactionalID: "anabranch-router-a",
+		Journal:         true,
 	}
 	for _, change := range changes {
 		change(&cfg, &set)

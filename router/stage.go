@@ -20,6 +20,7 @@ func Stage() *pipeline.Stage {
 			{Name: schemas.TopicSeen, Read: true, Write: true, Why: "keeps digests of the calls that it has seen"},
 			{Name: schemas.DeliverPrefix, Write: true, Why: "writes events for destinations"},
 			{Name: schemas.TopicDeadLetters, Write: true, Why: "stores what it can't route"},
+			{Name: schemas.TopicJournal, Write: true, Journal: true, Why: "writes down what became of each call"},
 		},
 		Group: pipeline.Group{
 			Name: Group,
@@ -38,7 +39,7 @@ func Stage() *pipeline.Stage {
 				Logger: p.Logger, Registerer: p.Registerer, Destinations: p.Destinations, Workspace: p.Workspace, Trace: p.Trace,
 				Kafka: p.Kafka("router"), Topics: p.Topics,
 				TransactionalID: transactions + p.Instance, InstanceID: p.Member, Returns: p.Returns,
-				DataDir: p.DataDir,
+				DataDir: p.DataDir, Journal: p.Journal,
 			})
 			if err != nil {
 				return nil, err

@@ -12,6 +12,7 @@ const (
 	TopicDeadLetters = "dead-letters"          // what could not be delivered, with its reason
 	TopicRedriven    = "dead-letters-redriven" // which dead letters were sent again, and when; key: <partition>-<offset>
 	TopicSeen        = "router-seen"           // which calls were routed, by fingerprint: digests of raw-events, by its partitions
+	TopicJournal     = "journal"               // what became of each event, see package schemas/journal; key: <stage>/<topic>/<partition>
 	TopicWorkspace   = "workspace"             // sources and destinations; key: <kind>/<id>
 	TopicImports     = "imports"               // how far each import of files is; key: its digest
 	TopicRegulations = "regulations"           // deletion requests and suppressed users; key: <kind>/<id>

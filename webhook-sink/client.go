@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/journal"
 	"github.com/anabranch/anabranch/webhook-sink/internal/dispatch"
 	"github.com/anabranch/anabranch/webhook-sink/internal/group"
 	"github.com/anabranch/anabranch/webhook-sink/internal/partition"
@@ -60,10 +61,13 @@ func (s *session) options() []kgo.Opt {
 	)
 }
 
-// newProducer returns what writes retries and dead letters: a client of its own,
+// newProducer returns what writes retries, dead letters and the journal: a client of its own,
 // which can be replaced without leaving the group.
 func (s *Sink) newProducer() (*work.Producer, error) {
 	options := append(slices.Clone(s.set.Kafka), kgo.ProducerLinger(producerLinger))
+	if s.journal != nil {
+		options = append(options, kgo.RecordPartitioner(journal.Partitioner(kgo.StickyKeyPartitioner(nil))))
+	}
 	return work.NewProducer(options, s.set.Topics.Ensure, s.log)
 }
 

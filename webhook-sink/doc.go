@@ -15,6 +15,7 @@
 //	stage, sink, session  what is declared of the stage, it, and one membership in the group
 //	settings, client      what the process sets, and the clients made of it
 //	subscribe, rebalance  topics are consumed later, partitions come and go
+//	journal               how calls are named in the journal, and what a commit waits for
 //	consume               the fetch loop
 //
 // The engine is in packages below. Each floor imports those under it alone, and only
@@ -24,6 +25,7 @@
 //	ends, reread    how far unread partitions reach; what is read a second time
 //	work            one record from its attempt to its end, and what is written
 //	metrics         how each record ended, and what waits: series and log
+//	journal         how each record ended, written down before it is committed
 //	lease           nothing starts that others may have been given
 //	attempt         one attempt at one destination: a POST to each of its endpoints
 //	  breaker       which endpoints are down

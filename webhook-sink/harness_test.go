@@ -47,6 +47,7 @@ func newPlant(tb testing.TB, cluster *testkit.Cluster, partitions int, destinati
 
 		commitEvery: time.Second,
 	}
+	p.ensure(schemas.TopicRawEvents, schemas.TopicJournal)
 	for _, d := range destinations {
 		p.ensure(schemas.DeliverTopic(d.ID))
 	}
@@ -128,6 +129,7 @@ func (p *plant) start(receiver attemptFunc, options ...option) *running {
 		Workspace:  p.live,
 		Kafka:      append(p.cluster.Options(), kgo.Dialer(cable.dial)),
 		Topics:     p.topics,
+		Journal:    true,
 	}
 	for _, o := range options {
 		o(&cfg, &set)

@@ -49,7 +49,7 @@ func spread(n int, partitions int32) []*kgo.Record {
 func TestAKillLosesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const n = 3000
+		const n = 900
 		p := newPlant(t, testkit.Virtual(t), 3, destination("crm"))
 		p.write(spread(n, 3)...)
 		l := newLedger(20 * time.Millisecond)

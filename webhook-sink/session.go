@@ -18,6 +18,7 @@ import (
 	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
 	"github.com/anabranch/anabranch/webhook-sink/internal/reread"
+	"github.com/anabranch/anabranch/webhook-sink/internal/schedule"
 	"github.com/anabranch/anabranch/webhook-sink/internal/subscription"
 	"github.com/anabranch/anabranch/webhook-sink/internal/work"
 )
@@ -85,14 +86,19 @@ func newSession(ctx context.Context, sink *Sink, sub *subscription.Subscription)
 	s.member = group.New(group.Options{
 		Client: client, Group: Group, InstanceID: s.set.InstanceID, Returns: s.set.Returns,
 		Dispatcher: s.dispatcher, Every: s.commitEvery, Ends: s.set.Topics.Ends,
-		Count: s.metrics.Committed, Gone: s.gone, Memory: &s.memory, Logger: s.log,
+		Count: s.metrics.Committed, Gone: s.gone, Memory: &s.memory, Logger: s.log, Journal: s.writeJournal(),
 	})
 	s.metrics.Watch(metrics.Views{Progress: s.dispatcher.Progress, Breakers: s.attempter.Breakers, Standstill: s.standstills.Longest})
 	return s, nil
 }
 
 func (s *session) newWorker() *work.Worker {
+	var note func(*kgo.Record, schedule.Fate, outcome.Outcome)
+	if s.journal != nil {
+		note = s.journal.Note
+	}
 	return work.New(work.Options{
+		Journal:   note,
 		Schedule:  s.schedule,
 		Workspace: s.set.Workspace.Load,
 		Hold: func(ctx context.Context, j *dispatch.Job) bool { // lets a job start while the partitions are known to be ours
@@ -121,6 +127,9 @@ func (s *session) run(ctx context.Context, changed <-chan struct{}) error {
 	own.Go(func() { s.follow(running, changed) })
 	own.Go(func() { s.member.CommitLoop(running) })
 	own.Go(func() { look.Run(running) })
+	if s.journal != nil {
+		own.Go(func() { s.followPrints(running) })
+	}
 	err := s.consume(running)
 	if err == nil && ctx.Err() == nil {
 		err = context.Cause(running)
@@ -148,11 +157,11 @@ func (s *session) stop(ctx context.Context, own *sync.WaitGroup) {
 	}
 	s.cut()
 	s.workers.Wait()
-	s.producer.Close() //nolint:contextcheck // it waits for nothing
 	own.Wait()
 	timed, cancel := context.WithTimeout(ctx, leaveTime)
 	s.member.CommitLast(timed, nil)
 	cancel()
+	s.producer.Close() //nolint:contextcheck // it waits for nothing
 	s.member.Leave(ctx, leaveTime)
 	s.end() // or Close would wait for a join
 	s.client.Close()

@@ -48,6 +48,8 @@ type Settings struct {
 	// stop too. False: it gives its partitions to the others when it stops, and its
 	// place is kept for it only after a crash.
 	Returns bool
+	// Journal says whether the journal is written.
+	Journal bool
 	// Peers are single addresses that endpoints may live at beside
 	// Config.AllowNetworks: that of a receiver which this process runs.
 	Peers []netip.AddrPort

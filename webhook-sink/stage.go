@@ -18,6 +18,8 @@ func Stage() *pipeline.Stage {
 			{Name: schemas.RetryPrefix, Write: true, Why: "reads and writes retries", Consumed: pipeline.Verb{To: "retry", Done: "retried"}},
 			{Name: schemas.TopicWorkspace, Read: true, Why: "knows endpoints"},
 			{Name: schemas.TopicDeadLetters, Write: true, Why: "stores what it can't deliver"},
+			{Name: schemas.TopicJournal, Write: true, Journal: true, Why: "writes down what became of each event"},
+			{Name: schemas.TopicRawEvents, Journal: true, Why: "knows by its id how calls are named in the journal"},
 		},
 		Group:   pipeline.Group{Name: Group, Forgotten: "would deliver again what it had finished", Finished: Finished, Busy: BusyKeys},
 		Secrets: true,
@@ -29,6 +31,7 @@ func Stage() *pipeline.Stage {
 			s, err := New(*cfg, Settings{
 				Logger: p.Logger, Registerer: p.Registerer, Destinations: p.Destinations, Workspace: p.Workspace, Trace: p.Trace,
 				Kafka: p.Kafka("webhook-sink"), Topics: p.Topics, InstanceID: p.Member, Returns: p.Returns, Peers: p.Peers,
+				Journal: p.Journal,
 			})
 			if err != nil {
 				return nil, err

@@ -11,9 +11,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kfake"
+
 	"github.com/anabranch/anabranch/internal/app/command"
 	"github.com/anabranch/anabranch/internal/app/settings"
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // applied runs `anabranch apply` and returns what it prints.
@@ -46,6 +50,22 @@ func TestMoreDestinationsThanWereTried(t *testing.T) {
 	}
 	if out, err := applied(t, map[string]string{"KAFKA_BROKERS": "127.0.0.1:1"}, file, true); err != nil || !strings.Contains(out, "warning: 1001 destinations") {
 		t.Errorf("apply elsewhere: %v, printed %s", err, out)
+	}
+	// The address of an embedded broker may be taken for that of a Kafka.
+	taken := strings.Join(testkit.Fake(t, kfake.ClusterID(kafka.EmbeddedCluster)).Addrs, ",")
+	for _, dryRun := range []bool{true, false} {
+		if _, err := applied(t, map[string]string{"KAFKA_BROKERS": taken}, file, dryRun); !errors.Is(err, workspace.ErrCrowded) {
+			t.Errorf("apply to KAFKA_BROKERS that are embedded (dry run: %v): %v", dryRun, err)
+		}
+	}
+	env := with(environment(t), "KAFKA_BROKERS", taken, "WORKSPACE_FILE", file)
+	named, err := settings.Load(env, Stages())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = Run(t.Context(), TargetRun, settings.Process{Config: named, Log: slog.New(slog.DiscardHandler), Out: io.Discard, Environment: env})
+	if !errors.Is(err, workspace.ErrCrowded) || !strings.Contains(err.Error(), "WORKSPACE_FILE=") {
+		t.Errorf("run on KAFKA_BROKERS that are embedded: %v", err)
 	}
 	cfg, err := settings.Load(map[string]string{"WORKSPACE_FILE": file, "DATA_DIR": t.TempDir()}, Stages())
 	if err != nil {

@@ -83,7 +83,7 @@ func newPlumbing(cfg settings.Config, target string, log *slog.Logger) (*plumbin
 	}
 	p := &plumbing{
 		cfg: cfg, log: log, registry: telemetry.NewRegistry(), running: stages,
-		live: workspace.NewLive(workspace.NewSnapshot(nil, nil)), register: regulation.NewRegister(),
+		live: workspace.NewLive(workspace.NewSnapshot(nil, nil)), register: newRegister(cfg, log),
 	}
 	p.clients = telemetry.NewClients(p.registry)
 	p.destinations = telemetry.NewDestinations(cfg.MetricsDestinations, p.registry, log)
@@ -108,6 +108,14 @@ func newPlumbing(cfg settings.Config, target string, log *slog.Logger) (*plumbin
 		return nil, p.fail(err)
 	}
 	return p, nil
+}
+
+func newRegister(cfg settings.Config, log *slog.Logger) *regulation.Register {
+	keys := cfg.SuppressionKeys()
+	return regulation.NewRegister(keys, func(key string) {
+		log.Error("users are suppressed under a key that SUPPRESSION_KEY of this process lacks, so their calls are not recognised and not dropped: set it to a list that has this key too",
+			"key", key, "keys", keys.IDs())
+	})
 }
 
 // options are those of a Kafka client, which is measured as one of a role.

@@ -77,6 +77,11 @@ func (s *preparation) recognise(ctx context.Context) error {
 			"it is one process with one copy of the data, and a kill of it may double what a stage elsewhere has in a transaction",
 			"brokers", s.p.brokers.Brokers)
 	}
+	if embedded && s.file != nil {
+		if _, err = s.file.Crowded(true); err != nil {
+			return fmt.Errorf("WORKSPACE_FILE=%s: %w", s.p.cfg.WorkspaceFile, err)
+		}
+	}
 	return nil
 }
 
@@ -101,7 +106,7 @@ func (r *run) watcher(p *plumbing) *wswatch.Watcher {
 		File:       r.Config.WorkspaceFile,
 		Lookup:     wsfile.SystemLookup(),
 		Apply: func(ctx context.Context, next *workspace.Snapshot) error {
-			if err := r.admit(next); err != nil {
+			if err := r.admit(next, p.topics.Embedded()); err != nil {
 				return err
 			}
 			changes, err := publisher.Apply(ctx, next)

@@ -75,7 +75,7 @@ func (r *run) workspaceFile() (*workspace.Snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("WORKSPACE_FILE=%s: %w", r.Config.WorkspaceFile, err)
 	}
-	if err := r.admit(snapshot); err != nil {
+	if err := r.admit(snapshot, r.Config.Embedded()); err != nil {
 		return nil, fmt.Errorf("WORKSPACE_FILE=%s: %w", r.Config.WorkspaceFile, err)
 	}
 	return snapshot, nil
@@ -83,8 +83,8 @@ func (r *run) workspaceFile() (*workspace.Snapshot, error) {
 
 // admit refuses a workspace with more destinations than the embedded broker stands,
 // and warns of one with more than were tried elsewhere.
-func (r *run) admit(s *workspace.Snapshot) error {
-	warning, err := s.Crowded(r.Config.Embedded())
+func (r *run) admit(s *workspace.Snapshot, embedded bool) error {
+	warning, err := s.Crowded(embedded)
 	if warning != "" {
 		r.Log.Warn("the workspace is larger than any that was measured", "reason", warning)
 	}

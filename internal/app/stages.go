@@ -59,6 +59,7 @@ func (p *plumbing) process(s *pipeline.Stage) *pipeline.Process {
 		Instance:     p.instance.transactional,
 		Member:       p.instance.member(s.Name),
 		Returns:      p.instance.returns,
+		Journal:      p.cfg.Journal,
 		Peers:        p.receiverPeer(),
 	}
 	if p.broker != nil {

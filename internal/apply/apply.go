@@ -24,8 +24,9 @@ type Applier struct {
 	Keys *wsseal.Ring
 	// Clear says that they are written in the clear even so.
 	Clear bool
-	// Await returns once the brokers answer.
-	Await func(ctx context.Context) error
+	// Await returns once the brokers answer, and whether they are an embedded one, which
+	// settings that name its address don't say.
+	Await func(ctx context.Context) (embedded bool, err error)
 	// Ensure returns once topics exist. Of many it tells on the way how many of those
 	// that were missing do.
 	Ensure func(ctx context.Context, progress func(done, total int), topics ...string) error
@@ -60,7 +61,7 @@ func (a *Applier) Apply(ctx context.Context, file string, dryRun bool) error {
 	if dryRun {
 		return a.preview(ctx, file, next)
 	}
-	if err = a.Await(ctx); err != nil {
+	if err = a.admit(ctx, file, next); err != nil {
 		return err
 	}
 	created := &progress{out: a.Out, terminal: a.Terminal}
@@ -74,10 +75,24 @@ func (a *Applier) Apply(ctx context.Context, file string, dryRun bool) error {
 	return a.print(changes, file+" is in force already", fmt.Sprintf("applied %s: %s", file, next))
 }
 
+// admit awaits the brokers, and refuses what an embedded one does not stand.
+func (a *Applier) admit(ctx context.Context, file string, next *workspace.Snapshot) error {
+	embedded, err := a.Await(ctx)
+	if err == nil && embedded {
+		if _, err = next.Crowded(true); err != nil {
+			err = fmt.Errorf("apply %s: %w", file, err)
+		}
+	}
+	return err
+}
+
 func (a *Applier) preview(ctx context.Context, file string, next *workspace.Snapshot) error {
 	state, err := wstopic.Read(ctx, a.Kafka)
 	var changes []workspace.Change
 	if err == nil {
+		if wrong := a.admit(ctx, file, next); wrong != nil {
+			return wrong
+		}
 		if wrong := next.Succeeds(state.Snapshot, state.Applied); wrong != nil {
 			return fmt.Errorf("apply %s: %w", file, wrong)
 		}

@@ -36,6 +36,11 @@ type Settings struct {
 	Roles []acl.Role
 	// Workspace reads what is in force, and whether people have applied it.
 	Workspace func(context.Context) (*workspace.Snapshot, bool, error)
+	// Suppressions reads how many users are suppressed under each key, by its id, those
+	// without a key under ""; SuppressionKeys are the ids of the keys of this process, the
+	// current one first.
+	Suppressions    func(context.Context) (map[string]int, error)
+	SuppressionKeys []string
 	// Peers are addresses that endpoints may have beside those that stages permit.
 	Peers []netip.AddrPort
 	// Unknown are variables that look like settings and are none, each with the setting
@@ -107,11 +112,12 @@ func (set *Settings) cluster(ctx context.Context, now time.Time) []Finding {
 		return []Finding{unable(CheckBrokers, err)}
 	}
 	defer cl.Close()
+	users := set.suppressed(ctx)
 	snapshot, applied, err := set.Workspace(ctx)
 	if err != nil {
-		return append(set.served(ctx, cl, now, workspace.NewSnapshot(nil, nil)), unable(CheckWorkspace, err))
+		return append(append(set.served(ctx, cl, now, workspace.NewSnapshot(nil, nil)), users...), unable(CheckWorkspace, err))
 	}
-	all := append(set.served(ctx, cl, now, snapshot), slices.Concat(judgeWorkspace(snapshot, applied), judgeSecrets(snapshot), judgeSealing(snapshot, set.Data != ""))...)
+	all := append(append(set.served(ctx, cl, now, snapshot), users...), slices.Concat(judgeWorkspace(snapshot, applied), judgeSecrets(snapshot), judgeSealing(snapshot, set.Data != ""))...)
 	if !applied {
 		return all // the example: it delivers to the receiver of `anabranch run`, whose sink may
 	}

@@ -42,7 +42,8 @@ func clinic(t *testing.T, cluster *testkit.Cluster) Settings {
 	return Settings{
 		Kafka: cluster.Options(), Topics: topics.New(cluster.Client(t), config), Brokers: cluster.Addrs, Variable: "KAFKA_BROKERS",
 		Stages: all, Roles: all.Roles(),
-		Workspace: func(context.Context) (*workspace.Snapshot, bool, error) { return snapshot, true, nil },
+		Workspace:    func(context.Context) (*workspace.Snapshot, bool, error) { return snapshot, true, nil },
+		Suppressions: func(context.Context) (map[string]int, error) { return nil, nil },
 	}
 }
 
@@ -82,10 +83,10 @@ func TestExamine(t *testing.T) {
 		bad, _ := first.of(CheckGroups)
 		return len(bad) == 2 && strings.Contains(bad[0].Found, "no router runs")
 	}, "both groups to be found empty")
-	if bad, _ := first.of(CheckTopics); len(bad) != 1 || !strings.Contains(bad[0].Found, "not there: dead-letters, deliver.crm, raw-events, regulations, router-seen, webhook-retry.1m, workspace") {
+	if bad, _ := first.of(CheckTopics); len(bad) != 1 || !strings.Contains(bad[0].Found, "not there: dead-letters, deliver.crm, journal, raw-events, regulations, router-seen, webhook-retry.1m, workspace") {
 		t.Errorf("topics of a new cluster: %+v", bad)
 	}
-	if err := set.Topics.Ensure(t.Context(), schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicSeen, schemas.TopicWorkspace, schemas.TopicRegulations, schemas.DeliverTopic("crm"), schemas.RetryTopic(time.Minute)); err != nil {
+	if err := set.Topics.Ensure(t.Context(), schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicSeen, schemas.TopicJournal, schemas.TopicWorkspace, schemas.TopicRegulations, schemas.DeliverTopic("crm"), schemas.RetryTopic(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	cluster.Client(t, kgo.ConsumerGroup(router.Group), kgo.ConsumeTopics(schemas.TopicRawEvents))

@@ -41,6 +41,7 @@ const (
 	// CheckTransactions is about those that nobody will end.
 	CheckTransactions Check = "transactions"
 	CheckClock        Check = "clock"
+	CheckUsers        Check = "users"
 	CheckWorkspace    Check = "workspace"
 )
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anabranch/anabranch/internal/keyring"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/wsseal"
 	"github.com/anabranch/anabranch/schemas"
@@ -15,7 +16,7 @@ func TestHowSecretsAreKept(t *testing.T) {
 	t.Parallel()
 	var keys [2]*wsseal.Ring
 	for i := range keys {
-		keys[i], _ = wsseal.Parse(schemas.Secret(hex.EncodeToString(bytes.Repeat([]byte{byte(i + 1)}, wsseal.KeyBytes))))
+		keys[i], _ = wsseal.Parse(schemas.Secret(hex.EncodeToString(bytes.Repeat([]byte{byte(i + 1)}, keyring.KeyBytes))))
 	}
 	with := func(id string) workspace.Destination {
 		d := destination(id, true, []string{"web"})

@@ -54,6 +54,9 @@ type Process struct {
 	Member  string
 	Returns bool
 
+	// Journal says whether the stage is to write down what became of each event.
+	Journal bool
+
 	// Full returns why nothing more may be put on raw-events for now, nil while it may.
 	// Nil: there is always room.
 	Full func() error

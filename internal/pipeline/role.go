@@ -51,5 +51,8 @@ func (t Topic) operations() []kmsg.ACLOperation {
 	if t.Write {
 		all = append(all, acl.Write)
 	}
+	if len(all) == 0 {
+		all = append(all, acl.Describe)
+	}
 	return append(all, acl.Create, acl.DescribeConfigs)
 }

@@ -50,9 +50,11 @@ type Config interface{ Validate() error }
 // Topic is a topic that a stage works with, or all whose names begin alike.
 type Topic struct {
 	Name string // or one of the prefixes of package schemas
-	// Read and Write say what the stage does there. What is missing it creates, and it
+	// Read and Write say what the stage does there; neither: it looks at it. What is missing it creates, and it
 	// compares the settings of what exists.
 	Read, Write bool
+	// Journal is true of what is needed only where a journal is written.
+	Journal bool
 	// Why is a clause, as in "stores what it can't route".
 	Why string
 	// Consumed is what its consumer group does with the records, which it reads for that;

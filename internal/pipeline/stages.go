@@ -40,6 +40,13 @@ func (s Stages) Variables() []string {
 	return prefixes
 }
 
+// WithoutJournal has the stages do without what is needed for a journal alone.
+func (s Stages) WithoutJournal() {
+	for _, one := range s {
+		one.Topics = slices.DeleteFunc(one.Topics, func(t Topic) bool { return t.Journal })
+	}
+}
+
 // Readers returns the groups that have to read a topic before anything of it may be
 // deleted.
 func (s Stages) Readers(topic string) []string {

@@ -4,6 +4,7 @@
 // `regulations`, so that every process sees it and it outlives them all:
 //
 //	suppression/<hash>             {}     the user's calls are dropped
+//	suppression/<key>.<hash>       {}     the same, by a hash with a key of this id
 //	regulation-subjects/<id>-<n>   {"subjects":["u1","u2"]}
 //	regulation/<id>                {"type":"SUPPRESS_WITH_DELETE","status":"RUNNING",…}
 //	regulation-run/<id>            {"token":"…"}
@@ -20,6 +21,8 @@
 //	register, suppressed the state in memory, as the topic says
 //	renewal              the topic read from its start, at first or again
 //	former               what earlier releases wrote, joined with what is known now
+//	keys, rekey          the keys of hashes, and users who are written under a newer one
+//	notification         the events on raw-events by which users are deleted
 //	ledger, run          the transactions that change the topic
 //
 // A [Register] is filled by whoever follows the topic, record by record in the
@@ -40,4 +43,14 @@
 //     that the predecessor has committed stands before the claim. To read without it is
 //     to repeat the predecessor's last step (TestAClaimThatWasOvertaken;
 //     TestAPredecessorThatLives in package regulate).
+//   - To write a suppressed user under another key is to suppress the user again. So
+//     whoever does it, and whoever accepts users again, takes hold of one transactional id
+//     and waits for all that was committed before, as a run does: the later one fences the
+//     earlier (TestARekeyingThatIsTooLate). To suppress takes no hold: its order with a
+//     rekeying makes no difference.
+//   - A record of a request names no hash without a key, not even to remove what may not
+//     be there: on the embedded broker that would stay in the log (TestUnderAKey).
+//   - Which keys are missing is known once all was read: under a key that was retired the
+//     log still has users, and behind them their removals
+//     (TestAKeyIsMissedOnceAllIsRead).
 package regulation

@@ -14,7 +14,7 @@ import (
 // those of this one: nothing is written to the topic where they stand.
 func TestSuppressionsOfAnEarlierRelease(t *testing.T) {
 	t.Parallel()
-	g := NewRegister()
+	g := NewRegister(nil, nil)
 	former := New(SuppressOnly, 2, noon)
 	records, err := creation(&former, []string{"u1", "u2"}, nil)
 	if err != nil {
@@ -60,7 +60,7 @@ func TestSuppressionsOfAnEarlierRelease(t *testing.T) {
 	// A process that starts reads both topics, in no order, and of this one what
 	// compaction leaves.
 	for _, formerFirst := range []bool{true, false} {
-		again := NewRegister()
+		again := NewRegister(nil, nil)
 		if formerFirst {
 			renew(t, again.Former(), records...)
 		}
@@ -136,7 +136,7 @@ func TestARequestOfAnEarlierReleaseIsCarriedOn(t *testing.T) {
 // TestWhatAnEarlierReleaseFinishes while both run is finished.
 func TestWhatAnEarlierReleaseFinishes(t *testing.T) {
 	t.Parallel()
-	g := NewRegister()
+	g := NewRegister(nil, nil)
 	r := New(DeleteOnly, 2, noon)
 	records, err := creation(&r, []string{"u1", "u2"}, nil)
 	if err != nil {

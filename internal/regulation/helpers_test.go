@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/keyring"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 	"github.com/anabranch/anabranch/schemas"
@@ -22,7 +24,13 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // it has all that the topic holds.
 func follow(t *testing.T, c *testkit.Cluster) *Register {
 	t.Helper()
-	register := NewRegister()
+	return followWith(t, c, nil)
+}
+
+// followWith is follow in a process that has keys.
+func followWith(t *testing.T, c *testkit.Cluster, keys *Keys) *Register {
+	t.Helper()
+	register := NewRegister(keys, nil)
 	set := wstopic.FollowerSettings{
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Kafka: c.Options(),
 		Live: workspace.NewLive(workspace.NewSnapshot(nil, nil)), Regulations: register,
@@ -43,6 +51,20 @@ func follow(t *testing.T, c *testkit.Cluster) *Register {
 
 func ledger(c *testkit.Cluster) *Ledger {
 	return &Ledger{Kafka: c.Options(), TransactionalID: "test-regulation"}
+}
+
+// keysOf returns keys that are made of digits; the first one is current.
+func keysOf(t *testing.T, of string) *Keys {
+	t.Helper()
+	texts := make([]string, len(of))
+	for i, digit := range of {
+		texts[i] = strings.Repeat(string(digit), 2*keyring.KeyBytes)
+	}
+	keys, err := ParseKeys(schemas.Secret(strings.Join(texts, ",")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
 }
 
 // store creates a regulation and waits until the register has it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -31,15 +32,20 @@ type Ledger struct {
 	// the same in all processes that share the brokers: the id is what keeps two of
 	// them from carrying out one regulation.
 	TransactionalID string
-	// Suppressed tells who is; it is the register's.
-	Suppressed *Suppressed
+	// Register has what the topic says. It may be nil where no keys are in use.
+	Register *Register
+
+	mu sync.Mutex // held by who has the suppressions; see sole
 }
 
 // Create stores a regulation with the ids of its users, all or nothing, and
 // returns when the brokers have it. After an error it may be stored all the
 // same, when the answer to the commit was lost.
 func (l *Ledger) Create(ctx context.Context, r Regulation, users []string) error {
-	records, err := creation(&r, users, l.Suppressed)
+	if r.Type == Unsuppress && l.Keyed() {
+		return l.unsuppress(ctx, r, users)
+	}
+	records, err := creation(&r, users, l.suppressed())
 	if err != nil {
 		return err
 	}
@@ -49,6 +55,13 @@ func (l *Ledger) Create(ctx context.Context, r Regulation, users []string) error
 	}
 	defer w.Close()
 	return written(w.Write(ctx, records))
+}
+
+func (l *Ledger) suppressed() *Suppressed {
+	if l.Register == nil {
+		return nil
+	}
+	return &l.Register.Suppressed
 }
 
 // open returns a writer of one regulation once the transaction of a process that

@@ -17,10 +17,11 @@ import (
 )
 
 // history returns the records of many regulations, each at a random point of its
-// life, in an order that their transactions may have.
-func history(t *testing.T, r *rand.Rand) []*kgo.Record {
+// life, in an order that their transactions may have, from processes with various keys.
+func history(t *testing.T, r *rand.Rand, processes ...*Register) []*kgo.Record {
 	t.Helper()
 	var log []*kgo.Record
+	known := 0
 	type life struct {
 		Regulation
 
@@ -34,10 +35,11 @@ func history(t *testing.T, r *rand.Rand) []*kgo.Record {
 				users[i] = strconv.Itoa(r.IntN(20))
 			}
 			l := &life{New(Types()[r.IntN(4)], len(users), noon), users}
-			records, err := creation(&l.Regulation, users, nil)
+			records, err := creation(&l.Regulation, users, suppressedIn(t, processes, r, log[known:]))
 			if err != nil {
 				t.Fatal(err)
 			}
+			known = len(log)
 			log = append(log, records...)
 			if l.Type.Deletes() {
 				open = append(open, l)
@@ -60,6 +62,18 @@ func history(t *testing.T, r *rand.Rand) []*kgo.Record {
 		}
 	}
 	return log
+}
+
+// suppressedIn has all processes read on, and returns what one of them knows then.
+func suppressedIn(t *testing.T, processes []*Register, r *rand.Rand, log []*kgo.Record) *Suppressed {
+	t.Helper()
+	for _, g := range processes {
+		apply(t, g, log...)
+	}
+	if len(processes) == 0 {
+		return nil
+	}
+	return &processes[r.IntN(len(processes))].Suppressed
 }
 
 // compact keeps the last record of each key among the first n, as a broker does
@@ -101,7 +115,12 @@ func TestACompactedTopicSaysTheSame(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		log := history(t, r)
-		whole, compacted := NewRegister(), NewRegister()
+		keys := keysOf(t, "12")
+		if seed%2 == 1 {
+			// In the midst of a rotation.
+			log = history(t, r, NewRegister(keys, nil), NewRegister(keysOf(t, "21"), nil))
+		}
+		whole, compacted := NewRegister(keys, nil), NewRegister(keys, nil)
 		apply(t, whole, log...)
 		apply(t, compacted, compact(log, r.IntN(len(log)+1), r)...)
 		if diff := cmp.Diff(facts(whole), facts(compacted)); diff != "" {

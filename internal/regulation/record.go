@@ -136,14 +136,8 @@ func creation(r *Regulation, subjects []string, suppressed *Suppressed) ([]*kgo.
 	}
 	var errs []error
 	for _, id := range subjects {
-		hash := hashOf([]byte(id))
-		switch {
-		case r.Type.Suppresses():
-			errs = append(errs, add(newRecord(kindSuppression, hash.String(), suppressionRecord{})))
-		case r.Type == Unsuppress && suppressed.earlier(hash):
-			errs = append(errs, add(newRecord(kindSuppression, hash.String(), suppressionRecord{Lifted: true})))
-		case r.Type == Unsuppress:
-			errs = append(errs, add(newRecord(kindSuppression, hash.String(), nil)))
+		for _, c := range suppressing(r.Type, []byte(id), suppressed) {
+			errs = append(errs, add(newRecord(kindSuppression, c.user.String(), c.value)))
 		}
 	}
 	if r.Type.Deletes() {
@@ -153,6 +147,32 @@ func creation(r *Regulation, subjects []string, suppressed *Suppressed) ([]*kgo.
 	}
 	errs = append(errs, add(r.record()))
 	return records, errors.Join(errs...)
+}
+
+// change is what becomes of one alias; a nil value removes it.
+type change struct {
+	user  alias
+	value any
+}
+
+// suppressing returns what a regulation changes about one user. With keys, all aliases
+// go that the user is suppressed under, but the current one.
+func suppressing(t Type, userID []byte, suppressed *Suppressed) (all []change) {
+	current := change{user: suppressed.current(userID)}
+	if t.Suppresses() {
+		current.value = suppressionRecord{}
+	} else if t != Unsuppress {
+		return nil
+	}
+	all = append(all, current)
+	for _, old := range suppressed.outdated(userID) {
+		all = append(all, change{user: old})
+	}
+	if hash := hashOf(userID); t == Unsuppress && suppressed.earlier(hash) {
+		without := func(c change) bool { return c.user.key == "" }
+		all = append(slices.DeleteFunc(all, without), change{alias{hash: hash}, suppressionRecord{Lifted: true}})
+	}
+	return all
 }
 
 // removal returns the records that remove what a regulation needs no longer: ids

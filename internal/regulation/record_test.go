@@ -110,7 +110,7 @@ func TestWhatIsStoredComesBack(t *testing.T) {
 		users := []string{"ä\n", strings.Repeat("<", maxPartBytes), strings.Repeat("x", maxPartBytes), "\"\\", "42"}
 		r := New(kind, len(users), noon)
 		r.Sources, r.Notified, r.Reason = []string{"website", "app"}, 2, "why \"so\""
-		g := NewRegister()
+		g := NewRegister(nil, nil)
 		records, err := creation(&r, users, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -151,7 +151,7 @@ func FuzzApply(f *testing.F) {
 	f.Add("regulation/a/b", []byte(`{`))
 	f.Add("regulations/a", []byte(nil))
 	f.Fuzz(func(t *testing.T, key string, value []byte) {
-		g := NewRegister()
+		g := NewRegister(nil, nil)
 		before := g.Changed()
 		err := g.Apply([]byte(key), value)
 		select {
@@ -197,7 +197,7 @@ func TestRefusedRecords(t *testing.T) {
 		"a list of numbers":  {"regulation-subjects/a-0", `{"subjects":[7]}`, "expected a JSON object"},
 		"a token of numbers": {"regulation-run/a", `{"token":7}`, "expected a JSON object"},
 	} {
-		err := NewRegister().Apply([]byte(c.key), []byte(c.value))
+		err := NewRegister(nil, nil).Apply([]byte(c.key), []byte(c.value))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)
 		}

@@ -21,6 +21,7 @@ type Register struct {
 
 	former *Register // what the topic `workspace` says; nil in that one itself
 	now    *Register // the one that it is former of
+	keys   *Keys
 
 	mu      sync.Mutex
 	entries map[string]*entry
@@ -37,17 +38,22 @@ type entry struct {
 	former map[string]bool // tokens of the runs before
 }
 
-// NewRegister returns the state of empty topics.
-func NewRegister() *Register {
-	g := newRegister()
-	g.former = newRegister()
+// NewRegister returns the state of empty topics, for a process that has some keys, or
+// none. missing is told the id of each key that users are suppressed under and that is
+// none of these; it may be nil.
+func NewRegister(keys *Keys, missing func(key string)) *Register {
+	g := newRegister(keys)
+	g.Suppressed.missing.say = missing
+	g.former = newRegister(nil)
 	g.former.now = g
 	g.Suppressed.former = &g.former.Suppressed.users
 	return g
 }
 
-func newRegister() *Register {
-	return &Register{entries: make(map[string]*entry), changed: make(chan struct{})}
+func newRegister(keys *Keys) *Register {
+	g := &Register{keys: keys, entries: make(map[string]*entry), changed: make(chan struct{})}
+	g.Suppressed.setKeys(keys)
+	return g
 }
 
 // Former takes in what earlier releases wrote, to the topic `workspace`.
@@ -58,15 +64,15 @@ func (g *Register) Former() *Register { return g.former }
 func (g *Register) Apply(key, value []byte) error {
 	kind, id, _ := strings.Cut(string(key), "/")
 	if kind == kindSuppression {
-		hash, ok := parseHash(id)
+		user, ok := parseAlias(id)
 		if !ok {
-			return fmt.Errorf("key %.80q: expected %s/<32 hexadecimal digits>", key, kindSuppression)
+			return fmt.Errorf("key %.80q: expected %s/<32 hexadecimal digits>, or %s/<id of a key>.<32 hexadecimal digits>", key, kindSuppression, kindSuppression)
 		}
 		var r suppressionRecord
-		if json.Unmarshal(value, &r) == nil && r.Lifted {
-			g.Suppressed.lift(hash)
+		if user.key == "" && json.Unmarshal(value, &r) == nil && r.Lifted {
+			g.Suppressed.lift(user.hash)
 		} else {
-			g.Suppressed.set(hash, value != nil)
+			g.Suppressed.set(user, value != nil)
 		}
 		return nil
 	}
@@ -150,6 +156,10 @@ func (g *Register) setPart(id string, n int, value []byte) error {
 	return nil
 }
 
+// maxFormer bounds the tokens that are kept of what is claimed again and again. Who is so
+// far behind gives up for lack of time.
+const maxFormer = 1000
+
 func (g *Register) setRun(id string, value []byte) error {
 	if value == nil {
 		g.removing(id, func(e *entry) { e.token = "" })
@@ -161,7 +171,7 @@ func (g *Register) setRun(id string, value []byte) error {
 	}
 	e := g.entry(id)
 	if e.token != "" {
-		if e.former == nil {
+		if e.former == nil || len(e.former) == maxFormer {
 			e.former = make(map[string]bool)
 		}
 		e.former[e.token] = true

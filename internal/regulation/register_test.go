@@ -42,7 +42,7 @@ func claim(t *testing.T, id, token string) *kgo.Record {
 // TestALife follows a register through all that becomes of one regulation.
 func TestALife(t *testing.T) {
 	t.Parallel()
-	g := NewRegister()
+	g := NewRegister(nil, nil)
 	r := New(DeleteOnly, 2, noon)
 	r.ID = "a"
 	records, err := creation(&r, []string{"u1", "u2"}, nil)
@@ -89,7 +89,7 @@ func TestALife(t *testing.T) {
 // takes no memory.
 func TestRemovalLeavesNothing(t *testing.T) {
 	t.Parallel()
-	g := NewRegister()
+	g := NewRegister(nil, nil)
 	apply(t, g, removal("a", []int{0, 1, 2})...)
 	if len(g.entries) != 0 {
 		t.Errorf("%d entries", len(g.entries))
@@ -98,7 +98,7 @@ func TestRemovalLeavesNothing(t *testing.T) {
 
 func TestWorkThatMissesUsers(t *testing.T) {
 	t.Parallel()
-	g := NewRegister()
+	g := NewRegister(nil, nil)
 	r := New(DeleteOnly, 2, noon)
 	apply(t, g, state(t, r))
 	if work, ok := g.Work(r.ID); !ok || work.Complete {
@@ -108,7 +108,7 @@ func TestWorkThatMissesUsers(t *testing.T) {
 
 func TestUnfinishedOldestFirst(t *testing.T) {
 	t.Parallel()
-	g := NewRegister()
+	g := NewRegister(nil, nil)
 	for _, c := range []struct {
 		id    string
 		after time.Duration
@@ -130,7 +130,7 @@ func TestUnfinishedOldestFirst(t *testing.T) {
 // suppression counts whatever else its record says.
 func TestALaterVersionIsLeftToItsRelease(t *testing.T) {
 	t.Parallel()
-	g := NewRegister()
+	g := NewRegister(nil, nil)
 	r := Regulation{ID: "r1", Type: DeleteOnly, Status: Running, Subjects: 1, CreatedAt: time.UnixMilli(1_700_000_000_000).UTC()}
 	record, err := r.record()
 	if err != nil {
@@ -158,7 +158,7 @@ func TestALaterVersionIsLeftToItsRelease(t *testing.T) {
 // looked. That one waits for no token that will not come back.
 func TestAClaimThatWasOvertaken(t *testing.T) {
 	t.Parallel()
-	g := NewRegister()
+	g := NewRegister(nil, nil)
 	r := New(DeleteOnly, 2, noon)
 	apply(t, g, state(t, r), claim(t, r.ID, "ours"), claim(t, r.ID, "another's"))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

@@ -13,7 +13,7 @@ import "maps"
 // because a topic was lost, and a request that was accepted is carried out. finish
 // returns how many suppressed users and unfinished requests that are.
 func (g *Register) Renew() (apply func(key, value []byte) error, finish func() (users, requests int)) {
-	next := newRegister()
+	next := newRegister(g.keys)
 	return next.Apply, func() (int, int) {
 		return g.Suppressed.add(&next.Suppressed), g.add(next)
 	}

@@ -44,7 +44,7 @@ func unfinished(g *Register) []string {
 // that was accepted is carried out, although the topic that said so is gone.
 func TestWhatANewTopicLacksStaysInForce(t *testing.T) {
 	t.Parallel()
-	g := NewRegister()
+	g := NewRegister(nil, nil)
 	_, one := begun(t, "one", "u1")
 	_, two := begun(t, "two", "u2")
 	done, three := begun(t, "three", "u3")
@@ -77,7 +77,7 @@ func TestWhatANewTopicLacksStaysInForce(t *testing.T) {
 // TestATopicReadAgain shows nobody a state of its past, and leaves a run what it has.
 func TestATopicReadAgain(t *testing.T) {
 	t.Parallel()
-	g := NewRegister()
+	g := NewRegister(nil, nil)
 	r, records := begun(t, "one", "u1")
 	finished, old := begun(t, "two", "u2")
 	log := slices.Concat(records, []*kgo.Record{claim(t, "one", "first"), claim(t, "one", "second")}, old, []*kgo.Record{state(t, finished.End(Finished, "", noon))})
@@ -108,7 +108,7 @@ func TestATopicReadAgain(t *testing.T) {
 // TestRemovalInANewTopic: who is suppressed by memory alone can still be released.
 func TestRemovalInANewTopic(t *testing.T) {
 	t.Parallel()
-	g := NewRegister()
+	g := NewRegister(nil, nil)
 	_, records := begun(t, "one", "u1")
 	apply(t, g, records...)
 	renew(t, g)

@@ -26,6 +26,18 @@ func KeyOf(texts ...string) Key {
 	return Key{binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])}
 }
 
+// ID names the key without telling it: whoever keeps fingerprints can say under which key
+// they were made.
+func (k Key) ID() uint32 {
+	both := binary.BigEndian.AppendUint64(nil, k.k0)
+	both = binary.BigEndian.AppendUint64(both, k.k1)
+	sum := digestOf("anabranch name of a key", []string{string(both)})
+	return binary.BigEndian.Uint32(sum[:])
+}
+
+// High is the first half of a fingerprint.
+func (f Fingerprint) High() uint64 { return f.hi }
+
 // digestOf is a hash of texts for a purpose.
 func digestOf(purpose string, texts []string) [sha256.Size]byte {
 	all := appendText(nil, purpose)

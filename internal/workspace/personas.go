@@ -37,18 +37,58 @@ type Trait struct {
 
 // Edition says which of the states that a definition had this one is.
 type Edition struct {
-	Version int  // grows by one with each change that is applied, from 1; 0 in a file
-	Deleted bool // its id can't be used again
+	Version int       // grows by one with each change that is applied, from 1; 0 in a file
+	Deleted bool      // its id can't be used again
+	Applied time.Time // when that was; zero in a file
+	// Earlier are the versions before, the latest first. Those are missing that were too
+	// old, or too large together ([keptVersions], [keptBytes]), or are of a release that kept
+	// none.
+	Earlier []Earlier
 }
+
+// Earlier is a version that is not in force any more.
+type Earlier struct {
+	Version    int             `json:"revision"`
+	Applied    time.Time       `json:"at,omitzero"`
+	Definition json.RawMessage `json:"definition"` // as [definition.Audience.JSON] and [definition.Trait.JSON] return it
+}
+
+const (
+	// keptVersions is of how many versions the record tells, with the one in force.
+	keptVersions = 20
+	// keptBytes bounds what their definitions take together: a record has to stay below a
+	// megabyte.
+	keptBytes = 256 << 10
+)
 
 func (e *Edition) edition() *Edition { return e }
 
 // Follow makes it the version behind another's.
 func (e *Edition) Follow(before kind.Own) {
-	e.Version = 1
-	if was, ok := before.(interface{ edition() *Edition }); ok {
-		e.Version = was.edition().Version + 1
+	*e = Edition{Version: 1}
+	was, ok := before.(interface {
+		edition() *Edition
+		JSON() []byte
+	})
+	if !ok {
+		return
 	}
+	last := was.edition()
+	e.Version = last.Version + 1
+	e.Earlier = append([]Earlier{{last.Version, last.Applied, was.JSON()}}, last.Earlier...)
+}
+
+// Written notes when its record was.
+func (e *Edition) Written(at time.Time) { e.Applied = at.UTC() }
+
+// within are the latest of earlier versions that find room beside one that takes some bytes.
+func within(all []Earlier, bytes int) []Earlier {
+	for i := range all {
+		if bytes += len(all[i].Definition); i+1 == keptVersions || bytes > keptBytes {
+			return all[:i]
+		}
+	}
+	return all
 }
 
 // Delete marks it as deleted.
@@ -94,6 +134,7 @@ type record struct {
 	Revision   int             `json:"revision"`
 	Deleted    bool            `json:"deleted,omitempty"`
 	Definition json.RawMessage `json:"definition"`
+	Earlier    []Earlier       `json:"earlier,omitempty"`
 }
 
 // ReadFile reads an audience.
@@ -167,7 +208,7 @@ func (e *Edition) read(text []byte) (written []byte, err error) {
 	if json.Unmarshal(text, &r) != nil || r.Revision < 1 || r.Definition == nil {
 		return nil, errors.New("expected an object with the members revision and definition")
 	}
-	e.Version, e.Deleted = r.Revision, r.Deleted
+	e.Version, e.Deleted, e.Earlier = r.Revision, r.Deleted, r.Earlier
 	return r.Definition, nil
 }
 
@@ -175,7 +216,7 @@ func (e *Edition) record(written []byte) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(record{e.Version, e.Deleted, written})
+	err := encoder.Encode(record{e.Version, e.Deleted, written, within(e.Earlier, len(written))})
 	return bytes.TrimSpace(b.Bytes()), err
 }
 

@@ -31,7 +31,7 @@ func BenchmarkPreview(b *testing.B) {
 		}
 		bench.send(b, records...)
 	}
-	next := Workspace{engine.Definitions{Audiences: []engine.Audience{
+	next := Workspace{defined: engine.Definitions{Audiences: []engine.Audience{
 		audience(b, `{"id":"buyers","when":{"did":"Order Completed","times":{"gte":5},"within":"7d"}}`),
 		audience(b, `{"id":"spenders","when":{"did":"Order Completed","take":"sum","of":"total","is":{"gte":500}}}`),
 	}}}

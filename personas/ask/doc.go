@@ -2,7 +2,7 @@
 // there are and how far they are, who is in them and why, what was told and when, what an
 // edit would change, and whether what was told is right.
 //
-// It asks the brokers alone and changes nothing: personas-changelog has the state of each
+// It asks the brokers alone and, but for a resync, changes nothing: personas-changelog has the state of each
 // user and how far each partition is, raw-events the calls and what was told. So it answers
 // while no personas runs, and as of when it ran last: an answer is by the clock of the
 // partition, which it names.
@@ -10,7 +10,9 @@
 //	ask, workspace    where answers are read; the definitions
 //	list, members     definitions, and the users in them
 //	profile, explain  one user
+//	resync            has the stage tell a destination once more, which it does by itself
 //	history           what was told
+//	versions          what a definition said, and what an edit changed in it
 //	preview, check    users computed again (replay): what an edit would tell, what is wrong
 //	print             for people
 //
@@ -23,6 +25,9 @@
 // the leaves lack that are new. So it says what would be told, also where raw-events no
 // longer has all that the state was made of (TestPreview). Who refers to a definition that
 // changes, changes with it.
+//
+// A resync is the stage's, and not a command's that reads who is a member and writes that: a
+// user who leaves in between would be told so first (TestResync).
 //
 // What was told is committed together with the state that it follows from. So what stood
 // on raw-events before the state was read is in it, and a later call is not held against

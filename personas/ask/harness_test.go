@@ -52,7 +52,7 @@ func newBench(tb testing.TB, c *testkit.Cluster, d engine.Definitions) *bench {
 
 // apply puts definitions in force.
 func (b *bench) apply(d engine.Definitions) {
-	b.Workspace = Workspace{d}
+	b.Workspace = Workspace{defined: d}
 	b.inForce.Store(&d)
 }
 

@@ -50,6 +50,8 @@ type Details struct {
 
 	Definition json.RawMessage `json:"definition"`
 	Partitions []Progress      `json:"partitions"`
+	// Versions are those that are kept, the one in force first.
+	Versions []Version `json:"versions"`
 }
 
 // Progress is how far the stage is with a definition in one partition.
@@ -109,7 +111,7 @@ func details(ctx context.Context, log *Log, of []Definition) ([]Details, error) 
 	all := make([]Details, len(of))
 	for i := range of {
 		d := &of[i]
-		all[i] = Details{Definition: d.json, Summary: Summary{Key: d.ID, Kind: d.Kind, Name: d.Name, Version: d.Version}}
+		all[i] = Details{Definition: d.json, Versions: log.Workspace.versions[d.ID], Summary: Summary{Key: d.ID, Kind: d.Kind, Name: d.Name, Version: d.Version}}
 		t.count(i, &all[i].Summary)
 		all[i].follow(d, c.Needs(d.ID), places, inForce)
 	}

@@ -51,7 +51,7 @@ func TestThePage(t *testing.T) {
 				return answerOf(w, PrintProfile, func() (*Profile, error) { return Look(t.Context(), &b.Log, "ann") })
 			},
 			"preview -f workspace.yaml": func(w io.Writer) error {
-				return answerOf(w, PrintPreview, func() (*Preview, error) { return Changes(t.Context(), &b.Log, Workspace{next}, "") })
+				return answerOf(w, PrintPreview, func() (*Preview, error) { return Changes(t.Context(), &b.Log, Workspace{defined: next}, "") })
 			},
 		} {
 			var out bytes.Buffer

@@ -133,7 +133,7 @@ func differing(now, next *Workspace, key string) ([]Difference, error) {
 
 // beside returns the definitions, and the audiences in force that would be deleted.
 func (w *Workspace) beside(now *Workspace) *Workspace {
-	next := Workspace{engine.Definitions{Audiences: slices.Clone(w.defined.Audiences), Traits: slices.Clone(w.defined.Traits)}}
+	next := Workspace{defined: engine.Definitions{Audiences: slices.Clone(w.defined.Audiences), Traits: slices.Clone(w.defined.Traits)}}
 	for i := range now.defined.Audiences {
 		was := now.defined.Audiences[i]
 		if !slices.ContainsFunc(next.defined.Audiences, func(a engine.Audience) bool { return a.ID == was.ID }) {

@@ -27,7 +27,7 @@ func TestPreview(t *testing.T) {
 		next.Audiences = append(next.Audiences, audience(t, `{"id":"hats","when":{"did":"Order Completed","where":{"category":"hats"},"times":{"gte":3}}}`))
 		next.Traits = append(next.Traits, trait(t, `{"id":"spent","take":"sum","of":"total","did":"Order Completed"}`))
 		next.Audiences[0].Version, next.Audiences[1].Version = 2, 2
-		p, err := Changes(t.Context(), &b.Log, Workspace{next}, "")
+		p, err := Changes(t.Context(), &b.Log, Workspace{defined: next}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,11 +50,11 @@ func TestPreview(t *testing.T) {
 			t.Errorf("what was told, and what the preview said (-told +preview):\n%s", diff)
 		}
 		b.Workspace = before
-		some, err := Changes(t.Context(), &b.Log, Workspace{next}, "hats")
+		some, err := Changes(t.Context(), &b.Log, Workspace{defined: next}, "hats")
 		if err != nil || len(some.Definitions) != 1 || some.Definitions[0].Key != "hats" {
 			t.Errorf("of one key: %+v, %v", some, err)
 		}
-		if _, err := Changes(t.Context(), &b.Log, Workspace{next}, "hat"); err == nil {
+		if _, err := Changes(t.Context(), &b.Log, Workspace{defined: next}, "hat"); err == nil {
 			t.Error("a key that there is not is previewed")
 		}
 	})
@@ -92,7 +92,7 @@ func TestPreviewWithoutAStage(t *testing.T) {
 			audience(t, `{"id":"never","when":{"did":"Order Completed","times":0}}`),
 			audience(t, `{"id":"from_now_on","history":"none","when":{"did":"Order Completed"}}`),
 		}}
-		p, err := Changes(t.Context(), &b.Log, Workspace{next}, "")
+		p, err := Changes(t.Context(), &b.Log, Workspace{defined: next}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +201,7 @@ func TestACopyCountsOnce(t *testing.T) {
 		b.send(t, rec, &again)
 		virtual.Sleep(time.Second)
 		next := engine.Definitions{Audiences: []engine.Audience{audience(t, `{"id":"twice","when":{"did":"Order Completed","times":{"gte":2}}}`)}}
-		p, err := Changes(t.Context(), &b.Log, Workspace{next}, "twice")
+		p, err := Changes(t.Context(), &b.Log, Workspace{defined: next}, "twice")
 		if err != nil || p.Definitions[0].Enter != 0 || p.AsOf[home("ann", partitions)].Calls != 2 {
 			t.Errorf("%+v, %v", p, err)
 		}

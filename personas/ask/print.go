@@ -85,13 +85,30 @@ func PrintDetails(w io.Writer, d *Details) error {
 		{"filled", filled(d.Done, d.Total, d.ETA)},
 		{"definition", string(terminal.AppendPrintable(nil, d.Definition))},
 	}
-	if err := table(w, rows); err != nil || len(d.Partitions) == 0 {
+	if err := table(w, rows); err != nil {
 		return err
+	}
+	if len(d.Versions) > 0 {
+		versions, err := versionRows(d.Versions)
+		if err != nil {
+			return err
+		}
+		if err := below(w, versions); err != nil {
+			return err
+		}
+	}
+	if len(d.Partitions) == 0 {
+		return nil
 	}
 	rows = [][]string{{"PARTITION", "PHASE", "DONE", "TOTAL", "UNTIL"}}
 	for _, p := range d.Partitions {
 		rows = append(rows, []string{strconv.Itoa(int(p.Partition)), string(p.Phase), terminal.Count(p.Done), terminal.Count(p.Total), moment(p.ETA)})
 	}
+	return below(w, rows)
+}
+
+// below prints rows behind an empty line.
+func below(w io.Writer, rows [][]string) error {
 	if _, err := fmt.Fprintln(w); err != nil {
 		return err
 	}
@@ -330,10 +347,7 @@ func printExtents(w io.Writer, all []Extent) error {
 			strconv.Itoa(int(e.Partition)), strconv.FormatInt(e.From, 10), strconv.FormatInt(e.Offset, 10), terminal.Moment(e.Clock), terminal.Count(e.Calls),
 		})
 	}
-	if _, err := fmt.Fprintln(w); err != nil {
-		return err
-	}
-	return table(w, rows)
+	return below(w, rows)
 }
 
 // PrintVerdict prints what a check found.
@@ -359,4 +373,28 @@ func PrintVerdict(w io.Writer, v *Verdict) error {
 		return err
 	}
 	return out.Flush()
+}
+
+// PrintResync prints what a resync has done, or would.
+func PrintResync(w io.Writer, done *Resynced, r Resyncing) error {
+	line := fmt.Sprintf("told %s", done)
+	if r.DryRun {
+		takes := time.Duration(done.Members-done.Told) * time.Second / time.Duration(r.Rate)
+		line = fmt.Sprintf("would tell %s, in %s at %d/s", done, takes.Round(time.Second), r.Rate)
+	}
+	_, err := fmt.Fprintln(w, line)
+	return err
+}
+
+// String says how many are told, and of what.
+func (r *Resynced) String() string {
+	return fmt.Sprintf("%s of %s users of %s to %s", terminal.Count(r.Told), terminal.Count(r.Members), terminal.Safe(r.Key), terminal.Safe(r.Destination))
+}
+
+// Progress says how far it is when it has been watched for a time.
+func (r *Resynced) Progress(since time.Duration) string {
+	if r.Taken < r.Partitions {
+		return fmt.Sprintf("waiting for personas: %d of %d partitions have taken it up", r.Taken, r.Partitions)
+	}
+	return fmt.Sprintf("told %s, after %s", r, since.Round(time.Second))
 }

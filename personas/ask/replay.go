@@ -138,9 +138,9 @@ func (r *replay) partition(ctx context.Context, num int32, told ranges.Range) er
 			return err
 		}
 	}
-	if p.meta == nil || p.meta.Catalogue == "" {
+	if p.meta == nil || p.meta.Catalogue == "" || p.meta.Idle {
 		p.meta = new(place)
-		p.meta.Raw = told.End // no stage has been here
+		p.meta.Raw = told.End // no stage has been here, or it keeps nothing
 	}
 	of.End = p.meta.Raw
 	if r.told != nil {
@@ -219,8 +219,8 @@ func (p *part) hear(rec *kgo.Record, told int64) error {
 		return nil
 	}
 	t, ok, err := toldBy(rec)
-	if err != nil || !ok {
-		return err
+	if err != nil || !ok || t.Cause == string(engine.CauseResync) {
+		return err // what is told again was told
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,3 +15,12 @@ func Role() acl.Role {
 		acl.Topic(schemas.TopicWorkspace, "knows definitions", acl.Read),
 	)}
 }
+
+// ResyncRole is what somebody must be allowed who has a destination told once more.
+func ResyncRole() acl.Role {
+	return acl.Role{Name: "personas resync", Does: "has the stage tell a destination once more", Rules: slices.Concat(
+		acl.Topic(schemas.TopicPersonasChangelog, "reads who is to be told, and how far it is", acl.Read),
+		acl.Topic(schemas.TopicPersonasInternal, "asks the stage for it", acl.Write),
+		acl.Topic(schemas.TopicWorkspace, "knows definitions and destinations", acl.Read),
+	)}
+}

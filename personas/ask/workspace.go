@@ -12,10 +12,22 @@ import (
 )
 
 // Workspace has the definitions of a workspace.
-type Workspace struct{ defined engine.Definitions }
+type Workspace struct {
+	defined engine.Definitions
+	// versions are those of each definition, the latest first; of a file there are none.
+	versions map[string][]Version
+	// connected says of each destination whether it is told of audiences and traits.
+	connected map[string]bool
+}
 
 // Of returns the definitions of a snapshot.
-func Of(s *workspace.Snapshot) Workspace { return Workspace{*personas.DefinitionsIn(s)} }
+func Of(s *workspace.Snapshot) Workspace {
+	w := Workspace{defined: *personas.DefinitionsIn(s), versions: versionsOf(s), connected: make(map[string]bool)}
+	for _, d := range s.Destinations() {
+		w.connected[d.ID] = d.Enabled && d.Connected(workspace.SourcePersonas)
+	}
+	return w
+}
 
 // Kind is a kind of definition, as `context.personas.computation_class` has it.
 type Kind = engine.Class

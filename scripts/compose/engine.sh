@@ -87,6 +87,9 @@ inside() {
     --cgroup-parent "/${dir##*/}" >"$dir/log" 2>&1 &
   await "$dir"
   "$here/standins.sh" >"$dir/standins.log" 2>&1 || { tail -n 20 "$dir/standins.log" >&2; die "making the stand-ins failed"; }
+  # By its tag: the digest in the Dockerfile is not that of the stand-in.
+  GO_IMAGE=$(sed -n 's/^ARG GO_IMAGE=\([^@]*\).*/\1/p' "$root/Dockerfile")
+  export GO_IMAGE
   say "engine $(docker version --format '{{.Server.Version}}') with $(docker images --format '{{.Repository}}:{{.Tag}}' | sort | paste -sd ' ')"
   "$@"
 }

@@ -4,7 +4,8 @@
 # as golang, and Apache Kafka, which understands a few words of rpk, as Redpanda.
 set -euo pipefail
 
-# image_of FILE PATTERN prints the first image that a line of a file names.
+# image_of FILE PATTERN prints the first image that a line of a file names, without its
+# digest: a stand-in has another.
 image_of() { sed -n "s/.*\($2:[A-Za-z0-9._-]*\).*/\1/p" "$root/$1" | head -n 1; }
 
 golang=$(image_of Dockerfile golang)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -93,7 +94,11 @@ func (t *test) up(ctx context.Context) error {
 	defer cancel()
 	began := time.Now()
 	// One of them: the image is the same for all, and is built once.
-	if _, err := t.stack.Compose(ctx, "build", ingest); err != nil {
+	build := []string{"build"}
+	if image := os.Getenv("GO_IMAGE"); image != "" {
+		build = append(build, "--build-arg", "GO_IMAGE="+image)
+	}
+	if _, err := t.stack.Compose(ctx, append(build, ingest)...); err != nil {
 		return err
 	}
 	built := time.Since(began)

@@ -79,14 +79,23 @@ const sums = `printf 'sha256:%s\n' "$(printf %s "$1" | sha256sum | cut -d' ' -f1
 
 func TestImagesArePinned(t *testing.T) {
 	t.Parallel()
-	dir, before := copied(t)
+	dir, _ := copied(t)
+	if out, err := pin(t, dir, "exit 1", "-u"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	before := contents(t, dir)
+	for file, text := range before {
+		if strings.Contains(text, "@sha256:") {
+			t.Errorf("%s has digests after they were taken out", file)
+		}
+	}
 	if out, err := pin(t, dir, sums); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	after := contents(t, dir)
 	const digest = `@sha256:[0-9a-f]{64}`
 	for file, patterns := range map[string][]string{
-		"Dockerfile":                         {`(?m)^ARG GO_IMAGE=golang:[0-9.]+` + digest + `$`, `(?m)^FROM \$\{GO_IMAGE\} AS build$`, `(?m)^FROM scratch$`},
+		"Dockerfile":                         {`(?m)^ARG GO_IMAGE=golang:[0-9a-z.-]+` + digest + `$`, `(?m)^FROM \$\{GO_IMAGE\} AS build$`, `(?m)^FROM scratch$`},
 		"docker-compose.yml":                 {`image: redpandadata/redpanda:\S+` + digest, `image: prom/prometheus:\S+` + digest, `image: grafana/grafana:\S+` + digest, `(?m)image: anabranch$`},
 		"deploy/odd.yaml":                    {`(?m)- image: registry\.example\.com:5000/a/b:v1\.0_x` + digest + ` # kept$`, `(?m)image: own$`, `(?m)# image: a/b:v1$`},
 		"deploy/kubernetes/base/ingest.yaml": {`(?m)image: anabranch$`},
@@ -108,6 +117,20 @@ func TestImagesArePinned(t *testing.T) {
 	}
 	if !maps.Equal(contents(t, dir), before) {
 		t.Errorf("without the digests: %v", contents(t, dir))
+	}
+}
+
+// TestTheBuildIsPinned: what goes into our image, and what looks at it, is named by digest.
+func TestTheBuildIsPinned(t *testing.T) {
+	t.Parallel()
+	_, files := copied(t)
+	for file, pattern := range map[string]string{
+		"Dockerfile":         `(?m)^ARG GO_IMAGE=golang:1\.\d+\.\d+-\w+@sha256:[0-9a-f]{64}$`,
+		"docker-compose.yml": `(?s)image: prom/prometheus:v[\d.]+@sha256:[0-9a-f]{64}\n.*image: grafana/grafana:[\d.]+@sha256:[0-9a-f]{64}\n`,
+	} {
+		if !regexp.MustCompile(pattern).MatchString(files[file]) {
+			t.Errorf("%s does not match %s", file, pattern)
+		}
 	}
 }
 

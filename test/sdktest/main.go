@@ -5,6 +5,7 @@
 //	go run ./test/sdktest                  every SDK
 //	go run ./test/sdktest -only node,go3   some of them
 //	go run ./test/sdktest -list            what there is
+//	go run ./test/sdktest -install         installs them, and does no more
 //
 // The product runs as a child process on free ports. Between it and each SDK
 // stands a proxy that answers the first requests with 503 and 429 and cuts a
@@ -50,7 +51,11 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	t := &test{dir: dir, sources: o.sources, cache: o.cache, binary: o.binary, width: o.width}
-	if err = t.run(ctx, o.drivers); err != nil {
+	work := t.run
+	if o.install {
+		work = t.installed
+	}
+	if err = work(ctx, o.drivers); err != nil {
 		return fmt.Errorf("%w (scenarios and logs are in %s)", err, dir)
 	}
 	return os.RemoveAll(dir)
@@ -59,7 +64,7 @@ func run(ctx context.Context, args []string) error {
 // options are what the command line says.
 type options struct {
 	drivers        []driver.Driver
-	list           bool
+	list, install  bool
 	sources, cache string
 	binary         string
 	width          int
@@ -71,10 +76,11 @@ func parseOptions(args []string) (options, error) {
 	flags := flag.NewFlagSet("sdktest", flag.ContinueOnError)
 	flags.StringVar(&only, "only", "", "comma-separated names of SDKs; empty: all")
 	flags.BoolVar(&o.list, "list", false, "list the SDKs")
+	flags.BoolVar(&o.install, "install", false, "install the SDKs, and do no more")
 	flags.StringVar(&o.sources, "drivers", "test/sdktest/drivers", "directory of the drivers")
 	flags.StringVar(&o.cache, "cache", ".sdk", "directory that SDKs are installed in")
 	flags.StringVar(&o.binary, "binary", "", "of the product; empty: built from this source")
-	flags.IntVar(&o.width, "parallel", 4, "how many runs at once")
+	flags.IntVar(&o.width, "parallel", 6, "how many runs at once")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

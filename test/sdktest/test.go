@@ -31,11 +31,10 @@ type test struct {
 // run installs the SDKs, has all of them speak, and judges when everything that
 // was accepted has been delivered.
 func (t *test) run(ctx context.Context, drivers []driver.Driver) error {
-	var err error
-	if t.cache, err = filepath.Abs(t.cache); err != nil {
+	trials, err := t.install(ctx, drivers)
+	if err != nil {
 		return err
 	}
-	trials := t.install(ctx, drivers)
 	if err = t.start(ctx, trials); err != nil {
 		return err
 	}
@@ -50,8 +49,10 @@ func (t *test) run(ctx context.Context, drivers []driver.Driver) error {
 
 // install prepares a trial for each run of each driver. Installations go one at a
 // time: package managers use all there is.
-func (t *test) install(ctx context.Context, drivers []driver.Driver) []*trial {
-	var trials []*trial
+func (t *test) install(ctx context.Context, drivers []driver.Driver) (trials []*trial, err error) {
+	if t.cache, err = filepath.Abs(t.cache); err != nil {
+		return nil, err
+	}
 	for i := range drivers {
 		d := &drivers[i]
 		began := time.Now()
@@ -63,7 +64,16 @@ func (t *test) install(ctx context.Context, drivers []driver.Driver) []*trial {
 			trials = append(trials, &trial{driver: d, run: r, folder: folder, err: err})
 		}
 	}
-	return trials
+	return trials, nil
+}
+
+// installed installs the SDKs, and says which could not be.
+func (t *test) installed(ctx context.Context, drivers []driver.Driver) error {
+	trials, err := t.install(ctx, drivers)
+	for _, trial := range trials {
+		err = errors.Join(err, trial.err)
+	}
+	return err
 }
 
 // start starts the product with a source for each trial.

@@ -37,9 +37,12 @@ func TestAnSDKThatCannotBeInstalledFailsTheTest(t *testing.T) {
 	test := newTest(t)
 	missing := fake("missing", nil)
 	missing.Needs = []string{"no-such-package-manager"}
-	trials := test.install(t.Context(), []driver.Driver{missing})
-	if len(trials) != 1 || trials[0].err == nil {
-		t.Fatalf("trials %+v", trials)
+	trials, err := test.install(t.Context(), []driver.Driver{missing})
+	if err != nil || len(trials) != 1 || trials[0].err == nil {
+		t.Fatalf("trials %+v, %v", trials, err)
+	}
+	if err = test.installed(t.Context(), []driver.Driver{missing}); err == nil || !strings.Contains(err.Error(), "no-such-package-manager") {
+		t.Errorf("installed: %v", err)
 	}
 	if err := test.report(trials); err == nil || !strings.Contains(err.Error(), "failed: missing/each") {
 		t.Errorf("report: %v", err)
@@ -60,7 +63,10 @@ func TestATrialKeepsWhatItSaw(t *testing.T) {
 		}
 		return resp.Body.Close()
 	}
-	trials := test.install(t.Context(), []driver.Driver{fake("bad", post)})
+	trials, err := test.install(t.Context(), []driver.Driver{fake("bad", post)})
+	if err != nil {
+		t.Fatal(err)
+	}
 	trial := trials[0]
 	if err := trial.speak(t.Context(), "http://127.0.0.1:1", filepath.Join(test.dir, "bad")); err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/app"
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/acl"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
@@ -47,6 +48,11 @@ destinations:
   - {id: good, type: webhooks, name: Good, sources: [web], endpoints: [{url: "URL/good"}]}
   - {id: flaky, type: webhooks, name: Flaky, sources: [web], endpoints: [{url: "URL/flaky"}]}
   - {id: bad, type: webhooks, name: Bad, sources: [web], endpoints: [{url: "URL/bad"}]}
+  - {id: told, type: webhooks, name: Told, sources: [personas], endpoints: [{url: "URL/told"}]}
+audiences:
+  - {id: newcomers, when: {did: Signed Up, within: 2s}}
+traits:
+  - {id: sign_ups, take: count, did: Signed Up}
 `
 
 func newYard(t *testing.T, n *node) *yard {
@@ -73,7 +79,9 @@ func (n *node) principals(t *testing.T) map[string]identity {
 		"dead-letters list":    n.certified(t, "list"),
 		"dead-letters redrive": n.scram(t, kadm.ScramSha512, "redrive"),
 		"personas list":        n.certified(t, "asks"),
+		"personas resync":      n.scram(t, kadm.ScramSha256, "resync"),
 		"status":               n.certified(t, "status"),
+		"trace":                n.scram(t, kadm.ScramSha256, "trace"),
 	}
 }
 
@@ -157,6 +165,7 @@ func (y *yard) environment(role string) map[string]string {
 	env := map[string]string{
 		"INGEST_ADDR": "127.0.0.1:0", "ADMIN_ADDR": "127.0.0.1:0", "ADMIN_TOKEN": adminToken, "INSTANCE_ID": "one",
 		"WEBHOOK_SINK_ALLOW_NETWORKS": "127.0.0.0/8", "WEBHOOK_SINK_RETRY_DELAYS": "300ms", "TOPIC_PARTITIONS": "2",
+		"PERSONAS_STORE": "memory",
 	}
 	maps.Copy(env, y.who[role].environment(nil))
 	return env
@@ -264,6 +273,19 @@ func (y *yard) poison(t *testing.T) {
 	t.Helper()
 	cl := y.super(t)
 	if err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: schemas.TopicRawEvents, Value: []byte("{}")}).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// unfolded puts a call on raw-events that changes who is in the audience, and a trait.
+func (y *yard) unfolded(t *testing.T) {
+	t.Helper()
+	y.calls++
+	id, at := fmt.Sprintf("m%d", y.calls), time.Now().UTC().Format(schemas.TimeLayout)
+	rec := &kgo.Record{Topic: schemas.TopicRawEvents, Key: []byte("u3"), Value: fmt.Appendf(nil,
+		`{"type":"track","messageId":%q,"userId":"u3","event":"Signed Up","properties":{},"timestamp":%q,"context":{}}`, id, at)}
+	kafka.SetHeaders(rec, &schemas.Headers{Source: "web", Type: schemas.TypeTrack, MessageID: id, Origin: schemas.OriginAPI})
+	if err := y.super(t).ProduceSync(t.Context(), rec).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
 }

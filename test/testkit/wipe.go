@@ -98,7 +98,7 @@ func staticMembers(group kadm.DescribedGroup) []string {
 func productTopics(names []string) []string {
 	return keep(names, func(name string) bool {
 		switch name {
-		case schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicRedriven, schemas.TopicSeen, schemas.TopicWorkspace, schemas.TopicRegulations, schemas.TopicImports,
+		case schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicRedriven, schemas.TopicSeen, schemas.TopicJournal, schemas.TopicWorkspace, schemas.TopicRegulations, schemas.TopicImports,
 			schemas.TopicPersonasInternal, schemas.TopicPersonasChangelog:
 			return true
 		case Marker:

@@ -56,10 +56,13 @@ func statusOf(r *regulation.Regulation) status {
 		Status: r.Status, OverallStatus: r.Status,
 		CreatedAt: instant(r.CreatedAt), FinishedAt: instant(r.FinishedAt),
 		Subjects: r.Subjects, Notified: r.Notified, Reason: r.Reason, Meaning: meaning(r),
-		StreamStatus: make([]streamStatus, len(r.Sources)),
+		StreamStatus: []streamStatus{},
 	}
-	for i, id := range r.Sources {
-		a.Data.Regulation.StreamStatus[i] = streamStatus{ID: id, DestinationStatus: []string{}}
+	if regulation.IsBySeen(r.Sources) {
+		return a // which they are differs from user to user
+	}
+	for _, id := range r.Sources {
+		a.Data.Regulation.StreamStatus = append(a.Data.Regulation.StreamStatus, streamStatus{ID: id, DestinationStatus: []string{}})
 	}
 	return a
 }
@@ -75,6 +78,9 @@ func meaning(r *regulation.Regulation) string {
 	}
 	switch r.Status {
 	case regulation.Finished:
+		if regulation.IsBySeen(r.Sources) {
+			return now + "personas, when it runs, forgets the users and writes a notification to delete for each source that has seen them; the metrics and dead letters of destinations tell of its delivery"
+		}
 		return now + "every notification to delete is on its way to its destinations, whose metrics and dead letters tell of its delivery"
 	case regulation.Failed:
 		return now + "the rest of the notifications to delete is never sent"

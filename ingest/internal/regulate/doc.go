@@ -21,5 +21,9 @@
 // is refused then ends the regulation as failed (TestARefusedBatch,
 // TestWhatCanNeverWorkFails).
 //
+// Where the workspace has an audience or a computed trait, what is written is an order to
+// the stage personas, which knows the sources that have seen a user
+// (TestAffectedWhereUsersAreKnown).
+//
 // Log lines and metrics never name a user.
 package regulate

@@ -13,6 +13,7 @@ type metrics struct {
 	finished      prometheus.Counter
 	failed        prometheus.Counter
 	attempts      prometheus.Counter
+	rekeyed       prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer, register *regulation.Register) *metrics {
@@ -37,6 +38,10 @@ func newMetrics(reg prometheus.Registerer, register *regulation.Register) *metri
 			Name: "anabranch_ingest_regulation_attempts_failed_total",
 			Help: "Failed attempts to carry out a regulation; each is retried.",
 		}),
+		rekeyed: factory.NewCounter(prometheus.CounterOpts{
+			Name: "anabranch_ingest_suppressed_users_rekeyed_total",
+			Help: "Suppressed users whom this process has recognised by an earlier key of SUPPRESSION_KEY, or without one, and written under the current one.",
+		}),
 	}
 	for _, t := range regulation.Types() {
 		m.requests[t] = requests.WithLabelValues(string(t))
@@ -45,6 +50,13 @@ func newMetrics(reg prometheus.Registerer, register *regulation.Register) *metri
 		Name: "anabranch_ingest_suppressed_users",
 		Help: "Users whose calls are dropped.",
 	}, func() float64 { return float64(register.Suppressed.Len()) })
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "anabranch_ingest_suppressed_users_without_key",
+		Help: "Users who are suppressed under a key that SUPPRESSION_KEY of this process lacks: their calls are not recognised, and not dropped.",
+	}, func() float64 {
+		_, users := register.Suppressed.Missing()
+		return float64(users)
+	})
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "anabranch_ingest_regulations_unfinished",
 		Help: "Regulations that have neither finished nor failed, over all processes.",

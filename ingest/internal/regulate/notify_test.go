@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anabranch/anabranch/internal/definition"
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/stablejson"
@@ -37,11 +38,43 @@ func TestAffected(t *testing.T) {
 	}
 }
 
+// TestAffectedWhereUsersAreKnown: as soon as there is an audience or a computed trait, even
+// one that is disabled, personas is asked to tell who has seen the user.
+func TestAffectedWhereUsersAreKnown(t *testing.T) {
+	t.Parallel()
+	d := workspace.Document{
+		Sources:      []workspace.Source{{ID: "website", WriteKeyHash: [32]byte{1}, Enabled: true}},
+		Destinations: []workspace.Destination{{ID: "crm", Sources: []string{"website"}, Enabled: true}},
+		Audiences:    []workspace.Audience{{Audience: definition.Audience{Common: definition.Common{ID: "buyers"}}}},
+	}
+	sources := affected(d.Snapshot())
+	r := regulation.New(regulation.DeleteOnly, 2, noon)
+	r, events := step(r, []string{"u1", "u2"}, sources, stepEvents, noon)
+	if len(events) != 2 || r.Status != regulation.Finished || r.Notified != 2 || len(statusOf(&r).Data.Regulation.StreamStatus) > 0 {
+		t.Fatalf("%d events, %+v", len(events), r)
+	}
+	for i, event := range events {
+		user := fmt.Sprintf("u%d", i+1)
+		h, err := kafka.HeadersOf(event)
+		if err != nil || !regulation.IsOrder(&h) || string(event.Key) != user || regulation.Request(h.MessageID) != r.ID {
+			t.Errorf("event of %s: %+v, %v", user, h, err)
+		}
+		got, err := regulation.Notify(event.Value, "website")
+		want := regulation.Notification(r.ID, r.CreatedAt, "website", user)
+		if diff := cmp.Diff(string(want.Value), string(got.Value)); err != nil || diff != "" {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+		if h, _ = kafka.HeadersOf(got); regulation.IsOrder(&h) {
+			t.Error("a notification is an order")
+		}
+	}
+}
+
 func TestNotification(t *testing.T) {
 	t.Parallel()
 	r := regulation.New(regulation.DeleteOnly, 1, noon.Add(1500*time.Microsecond))
 	for _, id := range []string{"u1", "a\"<\u2028\n", strings.Repeat("x", regulation.MaxSubjectBytes)} {
-		record := notification(&r, "website", id)
+		record := regulation.Notification(r.ID, r.CreatedAt, "website", id)
 		h, err := kafka.HeadersOf(record)
 		if err != nil {
 			t.Fatal(err)
@@ -77,12 +110,12 @@ func TestMessageIDs(t *testing.T) {
 	one, other := regulation.New(regulation.DeleteOnly, 1, noon), regulation.New(regulation.DeleteOnly, 1, noon)
 	for _, r := range []regulation.Regulation{one, other} {
 		for _, pair := range [][2]string{{"a", "bc"}, {"ab", "c"}, {"a", "b"}} {
-			h, err := kafka.HeadersOf(notification(&r, pair[0], pair[1]))
+			h, err := kafka.HeadersOf(regulation.Notification(r.ID, r.CreatedAt, pair[0], pair[1]))
 			if err != nil || seen[h.MessageID] {
 				t.Errorf("%v: %s, %v", pair, h.MessageID, err)
 			}
 			seen[h.MessageID] = true
-			if again, _ := kafka.HeadersOf(notification(&r, pair[0], pair[1])); again.MessageID != h.MessageID {
+			if again, _ := kafka.HeadersOf(regulation.Notification(r.ID, r.CreatedAt, pair[0], pair[1])); again.MessageID != h.MessageID {
 				t.Errorf("%v: made again it is %s", pair, again.MessageID)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/anabranch/anabranch/internal/regulation"
+	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/internal/workspace"
 )
 
@@ -55,6 +56,7 @@ func (s *Service) Name() string { return "regulations" }
 // another attempt might not mend.
 func (s *Service) Run(ctx context.Context) error {
 	s.begin(ctx)
+	s.stored.Go(func() { s.rekey(ctx) })
 	todo := make(agenda)
 	for ctx.Err() == nil {
 		changed := s.set.Register.Changed()
@@ -75,6 +77,23 @@ func (s *Service) Run(ctx context.Context) error {
 	s.end()
 	s.stored.Wait()
 	return nil
+}
+
+// rekeyEvery is how often suppressed users who passed by under an earlier key are written
+// under the current one.
+const rekeyEvery = 5 * time.Second
+
+// rekey does so until ctx ends.
+func (s *Service) rekey(ctx context.Context) {
+	for s.set.Ledger.Keyed() && waiting.Sleep(ctx, rekeyEvery) {
+		users, err := s.set.Ledger.Rekey(ctx)
+		switch {
+		case err == nil && users > 0:
+			s.metrics.rekeyed.Add(float64(users))
+		case err != nil && ctx.Err() == nil && !errors.Is(err, regulation.ErrTakenOver):
+			s.log.Warn("suppressed users could not be written under the current key, they stay suppressed under their earlier one; tried again when they pass by", "users", users, "error", err)
+		}
+	}
 }
 
 // rest waits for a change, or until wait is over; zero is for ever.

@@ -54,7 +54,7 @@ func twoSources() *workspace.Snapshot {
 func newProcess(t *testing.T, c *testkit.Cluster) *process {
 	t.Helper()
 	p := &process{log: new(testkit.Logs), registry: prometheus.NewRegistry()}
-	register := regulation.NewRegister()
+	register := regulation.NewRegister(nil, nil)
 	log := slog.New(slog.NewTextHandler(p.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	set := wstopic.FollowerSettings{
 		Logger: log, Registerer: p.registry, Kafka: c.Options(),
@@ -76,7 +76,7 @@ func newProcess(t *testing.T, c *testkit.Cluster) *process {
 	testkit.Until(t, func() bool { return f.Ready() == nil }, "the follower to be ready")
 	p.Service = New(Settings{
 		Logger: log, Registerer: p.registry, Workspace: workspace.NewLive(twoSources()), Register: register,
-		Ledger: &regulation.Ledger{Kafka: c.Options(), TransactionalID: "test-regulation", Suppressed: &register.Suppressed}, Ready: p.ready,
+		Ledger: &regulation.Ledger{Kafka: c.Options(), TransactionalID: "test-regulation", Register: register}, Ready: p.ready,
 	})
 	return p
 }

@@ -59,7 +59,11 @@ func (c *connection) apply(ctx context.Context, proc settings.Process, file stri
 	ctx, heard := whileHeard(ctx, commandTimeout)
 	defer heard.stop()
 	applier := apply.Applier{
-		Out: proc.Out, Terminal: proc.Color, Embedded: proc.Config.Embedded(), Kafka: c.opts, Keys: proc.Config.Keys(), Clear: how.ClearSecrets, Await: c.await,
+		Out: proc.Out, Terminal: proc.Color, Embedded: proc.Config.Embedded(), Kafka: c.opts, Keys: proc.Config.Keys(), Clear: how.ClearSecrets,
+		Await: func(ctx context.Context) (bool, error) {
+			err := c.await(ctx)
+			return c.topics.Embedded(), err
+		},
 		Permit: proc.Config.Stages.Permit(receivers(&proc.Config)...),
 		Ensure: func(ctx context.Context, progress func(done, total int), topics ...string) error {
 			defer heard.again()

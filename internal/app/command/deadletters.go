@@ -4,14 +4,14 @@ import (
 	"context"
 	"flag"
 	"fmt"
-
-	"github.com/twmb/franz-go/pkg/kgo"
+	"strings"
 
 	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/deadletters/listing"
 	"github.com/anabranch/anabranch/internal/deadletters/redrive"
 	"github.com/anabranch/anabranch/internal/regulation"
+	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 )
 
@@ -51,7 +51,7 @@ func listDeadLetters(set *flag.FlagSet) Run {
 		if err != nil {
 			return err
 		}
-		return withDeadLetters(ctx, program, func(log *deadletters.Log) error {
+		return withDeadLetters(ctx, program, func(log *deadletters.Log, _ *regulation.Keys) error {
 			if *asJSON {
 				return listing.JSON(ctx, log, selected, program.Out)
 			}
@@ -71,7 +71,7 @@ func showDeadLetter(set *flag.FlagSet) Run {
 		if len(selected.IDs) != 1 {
 			return fmt.Errorf("%s: found %d ids, expected one", flags.Name(), len(selected.IDs))
 		}
-		return withDeadLetters(ctx, program, func(log *deadletters.Log) error {
+		return withDeadLetters(ctx, program, func(log *deadletters.Log, _ *regulation.Keys) error {
 			if *asJSON {
 				return listing.Event(ctx, log, selected.IDs[0], program.Out)
 			}
@@ -87,6 +87,7 @@ func redriveDeadLetters(set *flag.FlagSet) Run {
 	rate := flags.rate()
 	dryRun := flags.Bool("dry-run", false, "show what would be done and do nothing")
 	again := flags.again()
+	ignore := flags.Bool("ignore-missing-key", false, "send events of users, too, who are suppressed under a key that SUPPRESSION_KEY lacks")
 	return func(ctx context.Context, program settings.Program, ids []string) error {
 		selected, err := flags.selection(ids)
 		switch {
@@ -97,13 +98,16 @@ func redriveDeadLetters(set *flag.FlagSet) Run {
 		case !selected.All() && *all:
 			return fmt.Errorf("%s: expected either a selection or --all, found both", flags.Name())
 		}
-		return withDeadLetters(ctx, program, func(log *deadletters.Log) error {
-			state, users, err := inForce(ctx, log.Kafka)
-			if err != nil {
-				return err
+		return withDeadLetters(ctx, program, func(log *deadletters.Log, keys *regulation.Keys) error {
+			snapshot, users, readErr := whatHolds(ctx, log, keys)
+			if readErr != nil {
+				return readErr
+			}
+			if readErr = recognised(&users.Suppressed); readErr != nil && !*ignore {
+				return readErr
 			}
 			return redrive.Run(ctx, redrive.Settings{
-				Log: log, Workspace: state.Snapshot, Suppressed: users.Suppressed.Has,
+				Log: log, Workspace: snapshot, Suppressed: users.Suppressed.Has,
 				Out: program.Out, Err: program.Err, Terminal: settings.Terminal(program.Err),
 				Selection: selected, Rate: *rate, DryRun: *dryRun, Again: *again,
 			})
@@ -111,24 +115,34 @@ func redriveDeadLetters(set *flag.FlagSet) Run {
 	}
 }
 
-// inForce reads the workspace, and what holds for single users.
-func inForce(ctx context.Context, opts []kgo.Opt) (wstopic.State, *regulation.Register, error) {
-	users := regulation.NewRegister()
+// whatHolds reads the workspace in force and what is known of single users.
+func whatHolds(ctx context.Context, log *deadletters.Log, keys *regulation.Keys) (*workspace.Snapshot, *regulation.Register, error) {
+	users := regulation.NewRegister(keys, nil)
 	state, err := inTime(ctx, func(ctx context.Context) (wstopic.State, error) {
-		return wstopic.ReadWith(ctx, opts, users.Former())
+		return wstopic.ReadWith(ctx, log.Kafka, users.Former())
 	})
 	if err == nil {
 		_, err = inTime(ctx, func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, wstopic.ReadRegulations(ctx, opts, users)
+			return struct{}{}, wstopic.ReadRegulations(ctx, log.Kafka, users)
 		})
 	}
-	return state, users, err
+	return state.Snapshot, users, err
+}
+
+// recognised returns an error when users are suppressed who can't be told from others:
+// what was sent of them can't be taken back.
+func recognised(suppressed *regulation.Suppressed) error {
+	lacking, users := suppressed.Missing()
+	if users == 0 {
+		return nil
+	}
+	return fmt.Errorf("users (%d) are suppressed under keys that SUPPRESSION_KEY lacks (%s), so their events can't be left out: set it as ingest has it, or, if the keys are lost, give --ignore-missing-key", users, strings.Join(lacking, ", "))
 }
 
 // withDeadLetters connects to the brokers and gives up when none answers in time.
 // What do does with them has bounds of its own: to read a long topic takes longer
 // than to find out that nobody is there.
-func withDeadLetters(ctx context.Context, program settings.Program, do func(*deadletters.Log) error) error {
+func withDeadLetters(ctx context.Context, program settings.Program, do func(*deadletters.Log, *regulation.Keys) error) error {
 	proc, err := program.OpenBeside()
 	if err != nil {
 		return err
@@ -141,7 +155,7 @@ func withDeadLetters(ctx context.Context, program settings.Program, do func(*dea
 	if _, err = inTime(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, c.await(ctx) }); err != nil {
 		return err
 	}
-	return do(&deadletters.Log{Kafka: c.opts, Topics: c.topics})
+	return do(&deadletters.Log{Kafka: c.opts, Topics: c.topics}, proc.Config.SuppressionKeys())
 }
 
 // inTime calls do with the time that a command has for what takes no time when a

@@ -13,6 +13,7 @@ import (
 	"github.com/anabranch/anabranch/internal/doctor"
 	"github.com/anabranch/anabranch/internal/kafka/acl"
 	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/status"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
@@ -85,6 +86,13 @@ func examine(ctx context.Context, proc settings.Process, roles []acl.Role) (*doc
 			state, readErr := wstopic.Read(ctx, c.opts)
 			return state.Snapshot, state.Applied, readErr
 		},
+		Suppressions: func(ctx context.Context) (map[string]int, error) {
+			users := regulation.NewRegister(cfg.SuppressionKeys(), nil)
+			readErr := wstopic.ReadRegulations(ctx, c.opts, users)
+			return users.Suppressed.ByKey(), readErr
+		},
+		SuppressionKeys: cfg.SuppressionKeys().IDs(),
+
 		Peers:   receivers(cfg),
 		Unknown: cfg.Unknown(proc.Environment),
 		Differ:  proc.Differ(),
@@ -101,7 +109,7 @@ func examine(ctx context.Context, proc settings.Process, roles []acl.Role) (*doc
 func logBytes(cfg *settings.Config) int64 {
 	const (
 		usual = 128 << 20 // of raw-events, per partition
-		rest  = 1 << 30   // deliver.* and webhook-retry.* of a day, as a rule
+		rest  = 1 << 30   // deliver.* and webhook-retry.* of a day, as a rule, and the journal
 	)
 	return int64(cfg.Topics.Partitions)*int64(cmp.Or(cfg.Topics.RawBytes, usual)) + rest
 }

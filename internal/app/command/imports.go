@@ -13,6 +13,7 @@ import (
 	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/kafka/groups"
+	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/router"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -66,8 +67,8 @@ func planImport(set *flag.FlagSet) Run {
 		if err := named(set, in, args); err != nil {
 			return err
 		}
-		return withDeadLetters(ctx, program, func(log *deadletters.Log) error {
-			return imports.Plan(ctx, imports.Planning{Input: *in, Load: loader(log), Out: program.Out, JSON: *asJSON})
+		return withDeadLetters(ctx, program, func(log *deadletters.Log, keys *regulation.Keys) error {
+			return imports.Plan(ctx, imports.Planning{Input: *in, Load: loader(log, keys), Out: program.Out, JSON: *asJSON})
 		})
 	}
 }
@@ -93,8 +94,8 @@ func startImport(set *flag.FlagSet) Run {
 		if err != nil {
 			return err
 		}
-		return withDeadLetters(ctx, program, func(log *deadletters.Log) error {
-			s.Input, s.Kafka, s.Topics, s.Load = *in, log.Kafka, log.Topics, loader(log)
+		return withDeadLetters(ctx, program, func(log *deadletters.Log, keys *regulation.Keys) error {
+			s.Input, s.Kafka, s.Topics, s.Load = *in, log.Kafka, log.Topics, loader(log, keys)
 			s.Out, s.Err, s.Terminal = program.Out, program.Err, settings.Terminal(program.Err)
 			if proc.Config.Embedded() {
 				s.Waiting = func(ctx context.Context) (int64, error) { return unrouted(ctx, log) }
@@ -104,13 +105,16 @@ func startImport(set *flag.FlagSet) Run {
 	}
 }
 
-func loader(log *deadletters.Log) imports.Load {
+func loader(log *deadletters.Log, keys *regulation.Keys) imports.Load {
 	return func(ctx context.Context) (imports.Terms, error) {
-		state, users, err := inForce(ctx, log.Kafka)
-		if err == nil && !state.Applied && len(state.Snapshot.Sources()) == 0 {
-			err = errors.New("no workspace was applied yet: see `anabranch apply -h`")
+		ws, users, err := whatHolds(ctx, log, keys)
+		if err == nil && len(ws.Sources()) == 0 {
+			err = errors.New("the workspace has no sources: see `anabranch apply -h`")
 		}
-		return imports.Terms{Workspace: state.Snapshot, Suppressed: users.Suppressed.Has}, err
+		if err == nil {
+			err = recognised(&users.Suppressed)
+		}
+		return imports.Terms{Workspace: ws, Suppressed: users.Suppressed.Has}, err
 	}
 }
 

@@ -5,10 +5,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/deadletters"
+	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/internal/workspace/wsfile"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
@@ -19,7 +21,7 @@ func personasCommand() Command {
 	return Command{
 		Name:    "personas",
 		Summary: "who is in which audience and why, and what an edit would change",
-		Help: "A KEY is the id of an audience or a computed trait. All of them only read, and answer\n" +
+		Help: "A KEY is the id of an audience or a computed trait. All but resync only read, and answer\n" +
 			"while no personas runs as well, as of when it ran last.",
 		Below: []Command{
 			{
@@ -28,9 +30,14 @@ func personasCommand() Command {
 				Flags: listPersonas, Role: ask.Role(),
 			},
 			{
-				Name: "show", Args: "[--json] KEY", Operands: true,
-				Help:  "Shows one definition, and how far the stage is with it in each partition.",
+				Name: "show", Args: "[--json] [--version N] KEY", Operands: true,
+				Help:  "Shows one definition, its versions, and how far the stage is with it in each partition.\nWith --version it prints that version alone, as a workspace file has it: put it there, and\napply the file, to go back to it.",
 				Flags: showPersona,
+			},
+			{
+				Name: "diff", Args: "[--json] KEY [V1 [V2]]", Operands: true,
+				Help:  "Shows what differs between two versions of a definition: V1 and V2, or V1 and the one in\nforce, or the last two. The last twenty are kept.",
+				Flags: diffPersonas,
 			},
 			{
 				Name: "members", Args: "[--json] [--after USER] [--limit N] KEY", Operands: true,
@@ -61,6 +68,11 @@ func personasCommand() Command {
 				Name: "check", Args: "[--json]",
 				Help:  "Computes every user again from raw-events and compares what follows with what was told.\nIt changes nothing. The exit code is 1 when there is a difference.",
 				Flags: checkPersonas,
+			},
+			{
+				Name: "resync", Args: "--destination D [--rate N] [--dry-run] [--json] KEY", Operands: true,
+				Help:  "Has a destination told once more of each present member of an audience, or of each value\nof a computed trait: one that is new, or that has lost its data. No other is told. The\nstage does it, so it goes on if this command is killed; Ctrl-C cancels it. In both cases\nthe same command goes on where it is, and nobody is told twice.",
+				Flags: resyncPersonas, Role: ask.ResyncRole(),
 			},
 		},
 	}
@@ -120,16 +132,51 @@ func listPersonas(set *flag.FlagSet) Run {
 
 func showPersona(set *flag.FlagSet) Run {
 	a := answering(set, jsonObject)
+	version := set.Int("version", 0, "print this version alone, as an entry of a workspace file")
 	return func(ctx context.Context, program settings.Program, args []string) error {
 		if err := a.operands(args, "KEY"); err != nil {
 			return err
 		}
+		if *version < 0 {
+			return fmt.Errorf("%s: --version=%d: expected 1 or more", a.name, *version)
+		}
 		return withPersonas(ctx, program, func(log *ask.Log) error {
+			if *version > 0 {
+				v, err := ask.VersionOf(&log.Workspace, args[0], *version)
+				if err != nil {
+					return err
+				}
+				return one(a, program.Out, v, ask.PrintVersion)
+			}
 			d, err := ask.Show(ctx, log, args[0])
 			if err != nil {
 				return err
 			}
 			return one(a, program.Out, d, ask.PrintDetails)
+		})
+	}
+}
+
+func diffPersonas(set *flag.FlagSet) Run {
+	a := answering(set, jsonObject)
+	return func(ctx context.Context, program settings.Program, args []string) error {
+		if len(args) < 1 || len(args) > 3 {
+			return a.operands(args, "KEY", "V1", "V2")
+		}
+		of := []int{-1, 0} // the last two
+		for i, text := range args[1:] {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 1 {
+				return fmt.Errorf("%s: version %q: expected a number from 1 on", a.name, text)
+			}
+			of[i] = n
+		}
+		return withPersonas(ctx, program, func(log *ask.Log) error {
+			e, err := ask.Compare(&log.Workspace, args[0], of[0], of[1])
+			if err != nil {
+				return err
+			}
+			return one(a, program.Out, e, ask.PrintEdit)
 		})
 	}
 }
@@ -255,10 +302,45 @@ func checkPersonas(set *flag.FlagSet) Run {
 	}
 }
 
+func resyncPersonas(set *flag.FlagSet) Run {
+	a := answering(set, jsonObject)
+	var r ask.Resyncing
+	set.StringVar(&r.Destination, "destination", "", "the id of the destination")
+	set.IntVar(&r.Rate, "rate", 100, fmt.Sprintf("users per second, 1 to %d, of all partitions together", ask.MaxRate))
+	set.BoolVar(&r.DryRun, "dry-run", false, "show how many users there are and how long it takes, and tell nobody")
+	return func(ctx context.Context, program settings.Program, args []string) error {
+		if err := a.operands(args, "KEY"); err != nil {
+			return err
+		}
+		if r.Destination == "" {
+			return fmt.Errorf("%s: expected --destination D, the id of one", a.name)
+		}
+		if r.Rate < 1 || r.Rate > ask.MaxRate {
+			return fmt.Errorf("%s: --rate=%d: expected 1 to %d", a.name, r.Rate, ask.MaxRate)
+		}
+		r.Key = args[0]
+		return withPersonas(ctx, program, func(log *ask.Log) error {
+			p := &progress{out: program.Err, live: settings.Terminal(program.Err)}
+			begun := time.Now()
+			done, err := ask.Resync(ctx, log, r, func(now *ask.Resynced) { p.say(now.Progress(time.Since(begun))) })
+			p.end()
+			if err != nil {
+				if done != nil {
+					err = fmt.Errorf("%w (%s)", err, done)
+				}
+				return err
+			}
+			return one(a, program.Out, done, func(out io.Writer, done *ask.Resynced) error {
+				return ask.PrintResync(out, done, r)
+			})
+		})
+	}
+}
+
 // withPersonas connects to the brokers, and gives up when none answers in time; to read a
 // long topic may take longer, and says how far it is.
 func withPersonas(ctx context.Context, program settings.Program, do func(*ask.Log) error) error {
-	return withDeadLetters(ctx, program, func(log *deadletters.Log) error {
+	return withDeadLetters(ctx, program, func(log *deadletters.Log, _ *regulation.Keys) error {
 		state, err := inTime(ctx, func(ctx context.Context) (wstopic.State, error) { return wstopic.Read(ctx, log.Kafka) })
 		if err != nil {
 			return err
@@ -282,6 +364,18 @@ func (p *progress) tell(done, total int64) {
 		if !p.shown.IsZero() {
 			_, _ = fmt.Fprintf(p.out, "\r\x1b[Kread %s of %s", terminal.Count(done), terminal.Count(total)) // that nobody listens is no reason to stop
 		}
+		p.shown = now
+	}
+}
+
+// say shows a line on a terminal, and elsewhere one every five seconds.
+func (p *progress) say(line string) {
+	now := time.Now()
+	switch {
+	case p.live:
+		_, _ = fmt.Fprintf(p.out, "\r\x1b[K%s", line)
+	case now.Sub(p.shown) >= 5*time.Second:
+		_, _ = fmt.Fprintln(p.out, line)
 		p.shown = now
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/policy"
 	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/telemetry/trace"
 	"github.com/anabranch/anabranch/internal/workspace/wsseal"
 	"github.com/anabranch/anabranch/schemas"
@@ -35,6 +36,7 @@ type Config struct {
 	ReceiverAddr   string         `env:"RECEIVER_ADDR" envDefault:"127.0.0.1:8082" desc:"run: listen address of the built-in receiver of the example workspace"`
 	ReceiverSecret schemas.Secret `env:"RECEIVER_SECRET" desc:"receive: shared secret that deliveries are signed with, unless --secret says it; empty: they are not signed"`
 	SecretsKey     schemas.Secret `env:"SECRETS_KEY" desc:"keys that encrypt the shared secrets and header values of destinations in the topic workspace: 32 bytes each, in base64 or hexadecimal digits, as openssl rand -base64 32 makes them; of a list the first one encrypts and all decrypt; for apply, run and webhook-sink, and nobody else; empty: they are in the clear"`
+	SuppressionKey schemas.Secret `env:"SUPPRESSION_KEY" desc:"keys of the hashes by which the topic regulations knows suppressed users: 32 bytes each, as for SECRETS_KEY; of a list the first one hashes and all recognise; for ingest, personas, run and dead-letters redrive, and nobody else; empty: the hashes have no key"`
 	LogLevel       string         `env:"LOG_LEVEL" envDefault:"info" desc:"debug, info, warn or error"`
 	LogFormat      string         `env:"LOG_FORMAT" desc:"text or json; empty: text on a terminal, JSON otherwise"`
 
@@ -42,6 +44,8 @@ type Config struct {
 
 	AdminToken schemas.Secret `env:"ADMIN_TOKEN" desc:"bearer token for /regulations; empty: with the embedded broker the one in DATA_DIR/admin-token, else nobody may use it"`
 	AdminPprof bool           `env:"ADMIN_PPROF" envDefault:"true" desc:"whether the admin address has /debug/pprof/"`
+
+	Journal bool `env:"JOURNAL" envDefault:"true" desc:"whether router and webhook-sink write down on the topic journal what became of each event; false: nothing is written, nor asked of the brokers for it"`
 
 	// Stages are all stages, each with its own settings read.
 	Stages pipeline.Stages `env:"-"`
@@ -60,6 +64,9 @@ func Load(environment map[string]string, list pipeline.List) (Config, error) {
 	}
 	if err = cfg.parse(environment); err != nil {
 		return cfg, err
+	}
+	if !cfg.Journal {
+		cfg.Stages.WithoutJournal()
 	}
 	named := cfg.InstanceID != ""
 	if !named {
@@ -129,15 +136,26 @@ func (c *Config) validate() error {
 }
 
 func (c *Config) checkKeys() error {
+	var errs []error
 	if _, err := wsseal.Parse(c.SecretsKey); err != nil {
-		return fmt.Errorf("SECRETS_KEY=%s: %w", c.SecretsKey, err)
+		errs = append(errs, fmt.Errorf("SECRETS_KEY=%s: %w", c.SecretsKey, err))
 	}
-	return nil
+	if _, err := regulation.ParseKeys(c.SuppressionKey); err != nil {
+		errs = append(errs, fmt.Errorf("SUPPRESSION_KEY=%s: %w", c.SuppressionKey, err))
+	}
+	return errors.Join(errs...)
 }
 
 // Keys returns the keys of SECRETS_KEY, nil without any. The settings are valid.
 func (c *Config) Keys() *wsseal.Ring {
 	keys, _ := wsseal.Parse(c.SecretsKey)
+	return keys
+}
+
+// SuppressionKeys returns the keys of SUPPRESSION_KEY, nil without any. The settings are
+// valid.
+func (c *Config) SuppressionKeys() *regulation.Keys {
+	keys, _ := regulation.ParseKeys(c.SuppressionKey)
 	return keys
 }
 

@@ -106,6 +106,18 @@ func TestSecretsKeyMustBeAKey(t *testing.T) {
 	}
 }
 
+func TestSuppressionKeyMustBeAKey(t *testing.T) {
+	t.Parallel()
+	_, err := Load(map[string]string{"SUPPRESSION_KEY": "correct"}, stages)
+	if err == nil || !strings.Contains(err.Error(), "SUPPRESSION_KEY=[redacted]: key 1 of 1: expected 32 bytes") {
+		t.Errorf("got %v", err)
+	}
+	cfg, err := Load(map[string]string{"SUPPRESSION_KEY": strings.Repeat("0f", 32) + " " + strings.Repeat("1f", 32)}, stages)
+	if err != nil || len(cfg.SuppressionKeys().IDs()) != 2 {
+		t.Errorf("the keys are %v, %v", cfg.SuppressionKeys().IDs(), err)
+	}
+}
+
 func TestAdminTokenMustFitAHeader(t *testing.T) {
 	t.Parallel()
 	_, err := Load(map[string]string{"ADMIN_TOKEN": "two words"}, stages)

@@ -22,6 +22,7 @@ type Config struct {
 	DeliverRetention     time.Duration `env:"DELIVER_TOPIC_RETENTION" envDefault:"0s" desc:"how long the destinations' topics keep an event, delivered or not; 0s: 7 days on Kafka, 1 day on the embedded broker, which also keeps what is not delivered yet"`
 	RetryRetention       time.Duration `env:"RETRY_TOPIC_RETENTION" envDefault:"0s" desc:"how long the retry topics keep an event, delivered or not; 0s: 7 days on Kafka, 1 day on the embedded broker, which also keeps what is not delivered yet"`
 	DeadLettersRetention time.Duration `env:"DEAD_LETTERS_RETENTION" envDefault:"720h" desc:"how long dead-letters keeps an event; dead-letters-redriven keeps its marks twice as long"`
+	JournalRetention     time.Duration `env:"JOURNAL_RETENTION" envDefault:"720h" desc:"how long the journal says what became of an event"`
 	// Remembered is how long a call is known to the router, whose digests of that are kept
 	// longer.
 	Remembered time.Duration
@@ -84,6 +85,7 @@ func (c Config) validateRetention() error {
 		{"DELIVER_TOPIC_RETENTION", c.DeliverRetention, minBacklogRetention, true},
 		{"RETRY_TOPIC_RETENTION", c.RetryRetention, minBacklogRetention, true},
 		{"DEAD_LETTERS_RETENTION", c.DeadLettersRetention, minHistoryRetention, true},
+		{"JOURNAL_RETENTION", c.JournalRetention, minHistoryRetention, true},
 	} {
 		if r.value < r.least && (!r.choice || r.value != 0) {
 			errs = append(errs, fmt.Errorf("%s=%s: expected at least %s", r.variable, r.value, hours(r.least)))

@@ -83,6 +83,9 @@ func (c Config) comparePartitions(topic string, want, have int) []Mismatch {
 	case topic == schemas.TopicSeen:
 		m.Meaning = "digests are missing, or partitions are not used; raw-events is read instead"
 		m.Advice = "stop the routers and delete it: it is created again"
+	case topic == schemas.TopicJournal:
+		m.Meaning = "its records are spread over more or fewer partitions than those of raw-events"
+		m.Advice = "leave it as it is"
 	case have > want:
 		m.Meaning, m.Grave = partitionsAdded, topic != schemas.TopicDeadLetters
 		m.Advice = fmt.Sprintf("never add partitions to a topic that is in use; set %s=%d once you are aware of it, or if it was created that way", variable, have)
@@ -155,7 +158,11 @@ func (c Config) compareRetention(topic string, want, have map[string]string) []M
 			m.Grave = topic != schemas.TopicRedriven
 			m.Meaning = "events are deleted earlier than intended, whether they have been delivered or not"
 		}
-		if topic == schemas.TopicSeen {
+		switch topic {
+		case schemas.TopicJournal:
+			m.Grave = false
+			m.Meaning = "what became of an event can be told for a longer time than intended, or for a shorter one"
+		case schemas.TopicSeen:
 			m.Grave = false
 			m.Meaning = "a router that starts without its files reads raw-events instead of digests of it, or more digests than it needs"
 		}
@@ -208,6 +215,8 @@ func RetentionVariable(topic, setting string) string {
 		return "DEAD_LETTERS_RETENTION"
 	case topic == schemas.TopicSeen:
 		return "ROUTER_DEDUP_WINDOW"
+	case topic == schemas.TopicJournal:
+		return "JOURNAL_RETENTION"
 	case schemas.PrefixOf(topic) == schemas.RetryPrefix:
 		return "RETRY_TOPIC_RETENTION"
 	case IsDeliver(topic):

@@ -27,7 +27,7 @@ func asCreated(t *testing.T, c Config, topic string) State {
 // everyTopic has one of each kind.
 func everyTopic() []string {
 	return []string{
-		schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicRedriven, schemas.TopicSeen, schemas.TopicWorkspace,
+		schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicRedriven, schemas.TopicSeen, schemas.TopicJournal, schemas.TopicWorkspace,
 		schemas.DeliverTopic("crm"), schemas.RetryTopic(time.Minute),
 	}
 }
@@ -38,7 +38,7 @@ func TestWhatWeCreateIsNoMismatch(t *testing.T) {
 		"Kafka":           {Partitions: 6, Replication: 3, MinInSync: 2, RawRetention: time.Hour},
 		"defaults":        {Partitions: 6, Replication: -1, MinInSync: -1, RawRetention: time.Hour},
 		"embedded":        {Partitions: 6, Replication: -1, MinInSync: -1, RawRetention: time.Hour, Embedded: true},
-		"everything set":  {Partitions: 3, DeliverPartitions: 4, Replication: 2, MinInSync: 1, RawRetention: 2 * time.Hour, RawBytes: 5, DeliverRetention: 8 * time.Hour, RetryRetention: 9 * time.Hour, DeadLettersRetention: 10 * time.Hour},
+		"everything set":  {Partitions: 3, DeliverPartitions: 4, Replication: 2, MinInSync: 1, RawRetention: 2 * time.Hour, RawBytes: 5, DeliverRetention: 8 * time.Hour, RetryRetention: 9 * time.Hour, DeadLettersRetention: 10 * time.Hour, JournalRetention: 11 * time.Hour},
 		"many partitions": {Partitions: 6, DeliverPartitions: 12, Replication: -1, MinInSync: -1, RawRetention: time.Hour},
 	} {
 		for _, topic := range everyTopic() {

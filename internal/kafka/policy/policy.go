@@ -15,6 +15,7 @@ import (
 const (
 	backlogRetention    = 7 * 24 * time.Hour
 	deadLetterRetention = 30 * 24 * time.Hour
+	journalRetention    = 30 * 24 * time.Hour
 	// A note that a dead letter was sent again has to outlive the dead letter, which
 	// its broker deletes with the segment it stands in: up to a segment's age late.
 	redrivenFactor = 2
@@ -25,6 +26,7 @@ const (
 	// the router or the sink has not read is kept beyond that, see package policy:
 	// with a dozen destinations an import outruns the router by more than the bound.
 	embeddedRawBytes         = 128 << 20
+	embeddedJournalBytes     = 16 << 20
 	embeddedBacklogRetention = 24 * time.Hour
 
 	// A digest is written after the calls that it is of, and read for the last of them.
@@ -87,6 +89,8 @@ func (c Config) known(name string) (Policy, bool) {
 		return Policy{Partitions: 1, Configs: expire(redrivenFactor * c.deadLetters())}, true
 	case name == schemas.TopicSeen:
 		return Policy{Partitions: c.Partitions, Configs: expire(c.Remembered + seenSlack)}, true
+	case name == schemas.TopicJournal:
+		return Policy{Partitions: c.Partitions, Configs: c.journal()}, true
 	case name == schemas.TopicWorkspace, name == schemas.TopicRegulations, name == schemas.TopicImports:
 		return Policy{Partitions: 1, Configs: c.keepLast()}, true
 	case name == schemas.TopicPersonasInternal:
@@ -140,6 +144,16 @@ func (c Config) history() map[string]string {
 		configs[RetentionBytes] = strconv.Itoa(c.RawBytes)
 	case c.Embedded:
 		configs[RetentionBytes] = strconv.Itoa(embeddedRawBytes)
+	}
+	return configs
+}
+
+// journal is bounded in bytes where the history of events is: it is of about as many of
+// them.
+func (c Config) journal() map[string]string {
+	configs := expire(cmp.Or(c.JournalRetention, journalRetention))
+	if c.Embedded {
+		configs[RetentionBytes] = strconv.Itoa(embeddedJournalBytes)
 	}
 	return configs
 }

@@ -67,6 +67,7 @@ func TestTopicConfigNamesWhatCannotWork(t *testing.T) {
 		"RAW_EVENTS_RETENTION_BYTES=-1":           func(c *Config) { c.RawBytes = -1 },
 		"DELIVER_TOPIC_RETENTION=1h0m0s":          func(c *Config) { c.DeliverRetention = time.Hour },
 		"RETRY_TOPIC_RETENTION=4h0m0s":            func(c *Config) { c.RetryRetention = 4 * time.Hour },
+		"JOURNAL_RETENTION=1m0s":                  func(c *Config) { c.JournalRetention = time.Minute },
 		"DEAD_LETTERS_RETENTION=-1s: expected at": func(c *Config) { c.DeadLettersRetention = -time.Second },
 	} {
 		bad := good
@@ -85,7 +86,7 @@ func TestTopicConfigNamesWhatCannotWork(t *testing.T) {
 // letters outlive the letters.
 func TestRetentionIsAsSet(t *testing.T) {
 	t.Parallel()
-	set := Config{Remembered: 3 * time.Hour, RawRetention: time.Hour, DeliverRetention: 7 * time.Hour, RetryRetention: 8 * time.Hour, DeadLettersRetention: 9 * time.Hour}
+	set := Config{Remembered: 3 * time.Hour, RawRetention: time.Hour, DeliverRetention: 7 * time.Hour, RetryRetention: 8 * time.Hour, DeadLettersRetention: 9 * time.Hour, JournalRetention: 10 * time.Hour}
 	embedded := Config{RawRetention: time.Hour, Embedded: true}
 	for topic, want := range map[string]struct{ set, unset, embedded time.Duration }{
 		schemas.TopicRawEvents:          {time.Hour, 0, time.Hour},
@@ -93,6 +94,7 @@ func TestRetentionIsAsSet(t *testing.T) {
 		schemas.RetryTopic(time.Minute): {8 * time.Hour, 168 * time.Hour, 24 * time.Hour},
 		schemas.TopicDeadLetters:        {9 * time.Hour, 720 * time.Hour, 720 * time.Hour},
 		schemas.TopicSeen:               {5 * time.Hour, 2 * time.Hour, 2 * time.Hour},
+		schemas.TopicJournal:            {10 * time.Hour, 720 * time.Hour, 720 * time.Hour},
 		schemas.TopicRedriven:           {18 * time.Hour, 1440 * time.Hour, 1440 * time.Hour},
 	} {
 		for config, want := range map[Config]time.Duration{set: want.set, {}: want.unset, embedded: want.embedded} {

@@ -44,6 +44,10 @@ func (t *Admin) Recognise(ctx context.Context) (embedded bool, err error) {
 	return embedded, err
 }
 
+// Embedded tells whether the brokers are an embedded one, by the settings or by what
+// [Admin.Recognise] was told.
+func (t *Admin) Embedded() bool { return t.config.Embedded }
+
 // visiblePause is between two looks for topics that were created.
 const visiblePause = 20 * time.Millisecond
 
@@ -140,4 +144,17 @@ func (t *Admin) Partitions(ctx context.Context, names ...string) (int, error) {
 		count += len(d.Partitions)
 	}
 	return count, nil
+}
+
+// Counts returns how many partitions each topic has that the principal may see.
+func (t *Admin) Counts(ctx context.Context) (map[string]int, error) {
+	details, err := t.admin.ListTopics(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list topics: %w", err)
+	}
+	counts := make(map[string]int, len(details))
+	for name, d := range details {
+		counts[name] = len(d.Partitions)
+	}
+	return counts, nil
 }

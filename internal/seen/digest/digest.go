@@ -10,7 +10,7 @@ import (
 	"github.com/anabranch/anabranch/schemas"
 )
 
-// Headers of a call that its fingerprint is made of, or that say that it has none.
+// Headers of a call that its fingerprint is made of, or that say that it is no copy.
 const (
 	sourceHeader    = "source"
 	messageIDHeader = "message-id"
@@ -26,10 +26,32 @@ type Calls struct {
 // Of returns those of the topic with an id.
 func Of(topicID string) *Calls { return &Calls{key: seen.KeyOf("topic", topicID)} }
 
+// KeyID names the key that the fingerprints are made with.
+func (c *Calls) KeyID() uint32 { return c.key.ID() }
+
 // Fingerprint returns that of a record's call; false for what is never a copy: what has no
 // source or messageId, and what was sent again on an operator's request.
 func (c *Calls) Fingerprint(rec *kgo.Record) (fp seen.Fingerprint, ok bool) {
-	var source, messageID []byte
+	source, messageID, origin := named(rec)
+	if rec.Attrs.IsControl() || len(source) == 0 || len(messageID) == 0 || string(origin) == string(schemas.OriginReplay) {
+		return fp, false
+	}
+	return c.of(source, messageID, rec), true
+}
+
+// Any returns the fingerprint of a record whatever it is, without what it lacks.
+func (c *Calls) Any(rec *kgo.Record) seen.Fingerprint {
+	source, messageID, _ := named(rec)
+	return c.of(source, messageID, rec)
+}
+
+func (c *Calls) of(source, messageID []byte, rec *kgo.Record) (fp seen.Fingerprint) {
+	fp, c.scratch = c.key.Of(c.scratch, source, messageID, rec.Key)
+	return fp
+}
+
+// named is what the headers of a record say of its call.
+func named(rec *kgo.Record) (source, messageID, origin []byte) {
 	for i := range rec.Headers {
 		switch h := &rec.Headers[i]; h.Key {
 		case sourceHeader:
@@ -37,16 +59,10 @@ func (c *Calls) Fingerprint(rec *kgo.Record) (fp seen.Fingerprint, ok bool) {
 		case messageIDHeader:
 			messageID = h.Value
 		case originHeader:
-			if string(h.Value) == string(schemas.OriginReplay) {
-				return fp, false
-			}
+			origin = h.Value
 		}
 	}
-	if rec.Attrs.IsControl() || len(source) == 0 || len(messageID) == 0 {
-		return fp, false
-	}
-	fp, c.scratch = c.key.Of(c.scratch, source, messageID, rec.Key)
-	return fp, true
+	return source, messageID, origin
 }
 
 // Most is how many fingerprints one record has.

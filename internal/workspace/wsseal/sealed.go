@@ -5,11 +5,11 @@ import (
 	"encoding/hex"
 	"strings"
 
+	"github.com/anabranch/anabranch/internal/keyring"
 	"github.com/anabranch/anabranch/schemas"
 )
 
 const (
-	idBytes    = 4
 	nonceBytes = 12
 	tagBytes   = 16
 
@@ -35,7 +35,7 @@ func parse(text string) (sealed, bool) {
 	name, rest, _ := strings.Cut(text, ".")
 	id, data, _ := strings.Cut(rest, ".")
 	raw, err := hex.DecodeString(id)
-	if name != algorithm || err != nil || len(raw) != idBytes || hex.EncodeToString(raw) != id || strings.ContainsAny(data, "\r\n") {
+	if name != algorithm || err != nil || len(raw) != keyring.IDBytes || hex.EncodeToString(raw) != id || strings.ContainsAny(data, "\r\n") {
 		return sealed{}, false
 	}
 	decoded, err := encoding.DecodeString(data)

@@ -2,12 +2,15 @@ package wstopic
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/definition"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wstest"
 	"github.com/anabranch/anabranch/internal/workspace/wsfile"
@@ -54,6 +57,38 @@ func TestVersionsOfADefinition(t *testing.T) {
 		if !hasAudience || !hasTrait || a.Version != step.audience || tr.Version != step.trait {
 			t.Errorf("%s: versions %d and %d, want %d and %d", step.definitions, a.Version, tr.Version, step.audience, step.trait)
 		}
+	}
+}
+
+// TestEarlierVersions are kept beside the one in force, with when each was applied: twenty in
+// all, and fewer where they are large.
+func TestEarlierVersions(t *testing.T) {
+	t.Parallel()
+	c := testkit.Brokers(t)
+	p := publisher(t, c)
+	event := func(i int) string { return fmt.Sprintf("%d %s", i, strings.Repeat("E", 100)) }
+	version := func(i int, more string) *workspace.Snapshot {
+		return file(t, fmt.Sprintf("audiences: [{id: a, when: {did: %s}}]\ntraits: [{id: t, take: count, did: F, where: {x: [%s]}}]\n", event(i), more))
+	}
+	begun := time.Now().Add(-time.Minute)
+	for i := range 23 {
+		apply(t, p, version(i+1, fmt.Sprintf("%d, %s", i, strings.Repeat("x", 30_000))))
+	}
+	s := read(t, c).Snapshot
+	a, _ := s.Audience("a")
+	if a.Version != 23 || len(a.Earlier) != 19 || a.Applied.Before(begun) {
+		t.Fatalf("version %d of %v with %d earlier ones", a.Version, a.Applied, len(a.Earlier))
+	}
+	last := a.Applied
+	for i, e := range a.Earlier {
+		_, err := definition.ParseAudience(e.Definition)
+		if err != nil || e.Version != 22-i || !strings.Contains(string(e.Definition), event(e.Version)) || e.Applied.Before(begun) || e.Applied.After(last) {
+			t.Errorf("earlier version %d is %d of %v, %s, %v", i, e.Version, e.Applied, e.Definition, err)
+		}
+		last = e.Applied
+	}
+	if tr, _ := s.Trait("t"); tr.Version != 23 || len(tr.Earlier) != 7 || tr.Earlier[6].Version != 16 {
+		t.Errorf("of a large trait %d earlier versions are kept", len(tr.Earlier))
 	}
 }
 

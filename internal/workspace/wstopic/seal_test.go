@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/anabranch/anabranch/internal/keyring"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/internal/wstest"
 	"github.com/anabranch/anabranch/internal/workspace/wsseal"
@@ -21,7 +22,7 @@ func ring(tb testing.TB, of ...byte) *wsseal.Ring {
 	tb.Helper()
 	var texts []string
 	for _, b := range of {
-		texts = append(texts, hex.EncodeToString(bytes.Repeat([]byte{b}, wsseal.KeyBytes)))
+		texts = append(texts, hex.EncodeToString(bytes.Repeat([]byte{b}, keyring.KeyBytes)))
 	}
 	keys, err := wsseal.Parse(schemas.Secret(strings.Join(texts, ",")))
 	if err != nil {

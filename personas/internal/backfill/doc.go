@@ -6,4 +6,8 @@
 //
 // What a transaction has open at the cut is committed later and stands before it. The
 // reader waits for it, since it sees no further than committed records go (TestParts).
+//
+// Copies are told by what stood before in the log, which is not what the stage knows: from
+// where a backfill begins, the horizon before it is read too, by the reader that folds none
+// of it (past).
 package backfill

@@ -2,6 +2,7 @@ package backfill
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -17,10 +18,23 @@ const (
 	fetchTime = 10 * time.Second
 )
 
+// Settings are what a [Reader] reads by.
+type Settings struct {
+	Logger *slog.Logger
+	Kafka  []kgo.Opt // of every client of the process
+	Topics *topics.Admin
+	// Window is how long a call is remembered, so that copies are left out; 0: none are.
+	Window time.Duration
+	// Ready is told of a partition whose part is there. Failed is told of what fails, and is
+	// tried when it is asked for again. Both may be called by any goroutine.
+	Ready  func(num int32)
+	Failed func(error)
+}
+
 // Reader reads parts ahead, one of each partition. It may be used by many goroutines.
 type Reader struct {
-	topics *topics.Admin
-	failed func(error)
+	set  Settings
+	past *past
 
 	ctx     context.Context //nolint:containedctx // of what runs beside
 	stop    context.CancelFunc
@@ -45,15 +59,14 @@ type asked struct {
 
 // Part is what was found from an offset on.
 type Part struct {
-	Begin   int64 // where the records that were asked for begin, if From was not known
-	Records []*kgo.Record
+	Begin   int64         // where the records that were asked for begin, if From was not known
+	Records []*kgo.Record // without copies of others
 	Next    int64
 }
 
-// New returns a reader, until [Reader.Close] is called. What fails is told and tried
-// again when it is asked for again.
-func New(t *topics.Admin, failed func(error)) *Reader {
-	r := &Reader{topics: t, failed: failed, ahead: make(map[int32]*ahead)}
+// New returns a reader, until [Reader.Close] is called.
+func New(set Settings) *Reader {
+	r := &Reader{set: set, past: &past{set: set, parts: make(map[int32]*known)}, ahead: make(map[int32]*ahead)}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	return r
 }
@@ -62,6 +75,15 @@ func New(t *topics.Admin, failed func(error)) *Reader {
 func (r *Reader) Close() {
 	r.stop()
 	r.reading.Wait()
+	r.past.close()
+}
+
+// Forget frees what is held of a partition, of which nothing more is asked for now.
+func (r *Reader) Forget(num int32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.ahead, num)
+	r.past.forget(num)
 }
 
 // Part returns what stands from an offset on, or nil while it is read. A negative offset
@@ -86,19 +108,28 @@ func (r *Reader) read(num int32, from, cut int64, since time.Time) {
 	a := &ahead{asked: asked{from, cut, since}}
 	r.ahead[num] = a
 	r.reading.Go(func() {
-		ctx, done := context.WithTimeout(r.ctx, fetchTime)
-		defer done()
-		part, err := r.fetch(ctx, num, from, cut, since)
+		part, err := r.fetch(r.ctx, num, from, cut, since)
 		if err != nil && r.ctx.Err() == nil {
-			r.failed(err)
+			r.set.Failed(err)
 		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		a.part = part
-		if part == nil && r.ahead[num] == a {
-			delete(r.ahead, num)
+		if r.arrived(num, a, part) {
+			r.set.Ready(num)
 		}
 	})
+}
+
+// arrived notes what was read, and reports whether somebody waits for it.
+func (r *Reader) arrived(num int32, a *ahead, part *Part) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a.part = part
+	if r.ahead[num] != a {
+		return false
+	}
+	if part == nil {
+		delete(r.ahead, num)
+	}
+	return part != nil
 }
 
 func (r *Reader) fetch(ctx context.Context, num int32, from, cut int64, since time.Time) (*Part, error) {
@@ -110,7 +141,9 @@ func (r *Reader) fetch(ctx context.Context, num int32, from, cut int64, since ti
 		}
 		return &Part{Begin: begin, Next: begin}, nil
 	}
-	found, err := ranges.Fetch(ctx, r.topics.Client, schemas.TopicRawEvents, num, from, partBytes)
+	limited, done := context.WithTimeout(ctx, fetchTime)
+	defer done()
+	found, err := ranges.Fetch(limited, r.set.Topics.Client, schemas.TopicRawEvents, num, from, partBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -123,12 +156,17 @@ func (r *Reader) fetch(ctx context.Context, num int32, from, cut int64, since ti
 	if p.Next == from {
 		return nil, nil // a transaction is open there: it is asked for again
 	}
+	if p.Records, err = r.past.drop(ctx, num, from, p.Next, p.Records); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 
 // begin is where the first record stands that was taken in since a time.
 func (r *Reader) begin(ctx context.Context, num int32, cut int64, since time.Time) (int64, error) {
-	extents, err := r.topics.Extents(ctx, schemas.TopicRawEvents)
+	ctx, done := context.WithTimeout(ctx, fetchTime)
+	defer done()
+	extents, err := r.set.Topics.Extents(ctx, schemas.TopicRawEvents)
 	if err != nil {
 		return 0, err
 	}
@@ -136,7 +174,7 @@ func (r *Reader) begin(ctx context.Context, num int32, cut int64, since time.Tim
 	if since.IsZero() {
 		return begin, nil
 	}
-	first, err := r.topics.FirstAfter(ctx, schemas.TopicRawEvents, map[int32]time.Time{num: since.Add(-time.Millisecond)})
+	first, err := r.set.Topics.FirstAfter(ctx, schemas.TopicRawEvents, map[int32]time.Time{num: since.Add(-time.Millisecond)})
 	if err != nil {
 		return 0, err
 	}

@@ -1,6 +1,7 @@
 package backfill
 
 import (
+	"log/slog"
 	"testing"
 	"time"
 
@@ -11,6 +12,14 @@ import (
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
 )
+
+func settings(t *testing.T, c *testkit.Cluster) Settings {
+	t.Helper()
+	return Settings{
+		Logger: slog.New(slog.DiscardHandler), Kafka: c.Options(), Topics: topics.New(c.Client(t), policy.Config{}), Window: time.Hour,
+		Ready: func(int32) {}, Failed: func(err error) { t.Error(err) },
+	}
+}
 
 // TestParts reads up to the cut and no further, and waits for what is open before it.
 func TestParts(t *testing.T) {
@@ -35,7 +44,7 @@ func TestParts(t *testing.T) {
 	commit()
 	write("b")
 	const cut = 3 // behind b, whose transaction is open
-	r := New(topics.New(c.Client(t), policy.Config{}), func(err error) { t.Error(err) })
+	r := New(settings(t, c))
 	defer r.Close()
 	var got []string
 	from, begin := int64(-1), int64(-1)
@@ -76,7 +85,7 @@ func TestTwoBackfills(t *testing.T) {
 	if err := c.Client(t).ProduceSync(t.Context(), &kgo.Record{Topic: schemas.TopicRawEvents, Value: []byte("a")}).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
-	r := New(topics.New(c.Client(t), policy.Config{}), func(err error) { t.Error(err) })
+	r := New(settings(t, c))
 	defer r.Close()
 	begin := func(since time.Time) (at int64) {
 		testkit.Until(t, func() bool {

@@ -13,6 +13,6 @@
 // changed half of all that is told later would be wrong (TestRestoreWaitsForTheMarkers).
 // It begins after the group's offsets were fetched, for the same reason.
 //
-// Nothing is ever removed from the topic: a user who was deleted or merged away leaves a
+// No user is ever removed from the topic: one who was deleted or merged away leaves a
 // mark. So a store that is older than brokers keep removals misses none.
 package changelog

@@ -27,6 +27,25 @@ type Meta struct {
 	Residue []engine.LeafID `json:",omitempty"`
 	Fills   []Fill          `json:",omitempty"`
 	Sweep   *Sweep          `json:",omitempty"`
+	// Resyncs are asked for by people, and are done one after the other.
+	Resyncs []Resync `json:",omitempty"`
+	// Idle says that nothing is defined: what was processed is where the group's offsets
+	// say, and Raw and Internal are where they were once.
+	Idle bool `json:",omitempty"`
+	// Needed is the offset of the changelog before which nothing is needed, and Users how
+	// many there were when it was found: where nobody compacts the topic, every user is
+	// written again from time to time (Rewrite).
+	Needed  int64    `json:",omitempty"`
+	Users   int64    `json:",omitempty"`
+	Rewrite *Rewrite `json:",omitempty"`
+}
+
+// Rewrite is a round in which each user is written again, in order: the next one is not
+// before From, and so many Users have been. End is where the changelog ended when it began.
+type Rewrite struct {
+	From  []byte `json:",omitempty"`
+	End   int64
+	Users int64
 }
 
 // Fill is a part of raw-events that leaves are still to be filled from: from Next up to
@@ -42,10 +61,35 @@ type Fill struct {
 // From.
 type Sweep struct{ From []byte }
 
+// Resync tells one destination once more of all members, or of all values of a computed
+// trait, in the order of the users. Those that have ended stay for a while.
+type Resync struct {
+	ID, Key, Destination string
+	// Rate is how many users of the partition are told a second, and Paid the clock of the
+	// partition up to which they were, in Unix microseconds.
+	Rate, Paid int64
+	// Began is when it was taken up, by the clock of the partition, in Unix milliseconds: who
+	// became a member later was told so as everybody is.
+	Began int64
+	From  []byte // the next user is not before it
+	Told  int64  // users so far
+	State ResyncState
+}
+
+// ResyncState is how far a resync is.
+type ResyncState string
+
+// The states.
+const (
+	Resyncing ResyncState = "running"
+	Resynced  ResyncState = "done"
+	Cancelled ResyncState = "cancelled" // it goes on where it was if it is asked for again
+)
+
 // Clone returns a copy that can be changed alone.
 func (m *Meta) Clone() Meta {
 	c := *m
-	c.Fills = slices.Clone(m.Fills)
+	c.Fills, c.Resyncs = slices.Clone(m.Fills), slices.Clone(m.Resyncs)
 	if m.Sweep != nil {
 		sweep := *m.Sweep
 		c.Sweep = &sweep

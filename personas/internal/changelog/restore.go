@@ -120,7 +120,10 @@ func (r *Restorer) read(ctx context.Context, spans []*ranges.Span, all map[int32
 		if err == nil && !due.IsZero() {
 			batch.SetTimer(s.Partition, rec.Key, due)
 		}
-		return err
+		if err != nil {
+			return fmt.Errorf("record of user %q at %s[%d]@%d: %w", rec.Key, rec.Topic, rec.Partition, rec.Offset, err)
+		}
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("restore the state of users: %w", err)

@@ -28,31 +28,38 @@ type User struct {
 type Telling struct {
 	By   definition.Send
 	Only []string // ids of the destinations that are told; nil: all that are connected
+	// Again names the occasion on which a change is told that was told before; empty: it was
+	// not.
+	Again string
 }
 
 // Records returns the calls that tell a change.
 func Records(u User, c *engine.Change, telling Telling) []*kgo.Record {
 	switch telling.By {
 	case definition.SendTrack:
-		return []*kgo.Record{record(u, c, telling.Only, schemas.TypeTrack)}
+		return []*kgo.Record{record(u, c, &telling, schemas.TypeTrack)}
 	case definition.SendBoth:
-		return []*kgo.Record{record(u, c, telling.Only, schemas.TypeIdentify), record(u, c, telling.Only, schemas.TypeTrack)}
+		return []*kgo.Record{record(u, c, &telling, schemas.TypeIdentify), record(u, c, &telling, schemas.TypeTrack)}
 	case definition.SendIdentify:
 	}
-	return []*kgo.Record{record(u, c, telling.Only, schemas.TypeIdentify)}
+	return []*kgo.Record{record(u, c, &telling, schemas.TypeIdentify)}
 }
 
-func record(u User, c *engine.Change, only []string, call schemas.Type) *kgo.Record {
-	id := messageID(u, c, call)
+func record(u User, c *engine.Change, telling *Telling, call schemas.Type) *kgo.Record {
+	id := messageID(u, c, call, telling.Again)
 	rec := &kgo.Record{Topic: schemas.TopicRawEvents, Key: []byte(u.ID), Value: value(u, c, call, id)}
-	kafka.SetHeaders(rec, &schemas.Headers{Source: Source, Type: call, MessageID: id, Origin: schemas.OriginPersonas, Only: only})
+	kafka.SetHeaders(rec, &schemas.Headers{Source: Source, Type: call, MessageID: id, Origin: schemas.OriginPersonas, Only: telling.Only})
 	return rec
 }
 
 // messageID is the same however often a change is told: it names the user, the key and
-// the place of the change among all of the user's.
-func messageID(u User, c *engine.Change, call schemas.Type) string {
-	text := u.ID + "\x00" + c.Key + "\x00" + string(call) + "\x00" + strconv.FormatUint(c.Seq, 10)
+// the place of the change among all of the user's, or the occasion on which it is told
+// again.
+func messageID(u User, c *engine.Change, call schemas.Type, again string) string {
+	if again == "" {
+		again = strconv.FormatUint(c.Seq, 10)
+	}
+	text := u.ID + "\x00" + c.Key + "\x00" + string(call) + "\x00" + again
 	sum := sha256.Sum256([]byte(text))
 	return "personas-" + hex.EncodeToString(sum[:16])
 }

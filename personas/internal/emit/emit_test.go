@@ -29,7 +29,7 @@ func TestCalls(t *testing.T) {
 		"by both": {User{"a", true}, change, Telling{By: definition.SendBoth, Only: []string{"crm", "mail"}}, []string{
 			`"anonymousId":"a","traits":{`, `"event":"Audience Entered","properties":{"2026":true,"audience_key":"2026"}`,
 		}},
-		"a trait by track": {User{ID: "u"}, value, Telling{definition.SendTrack, []string{"crm"}}, []string{
+		"a trait by track": {User{ID: "u"}, value, Telling{By: definition.SendTrack, Only: []string{"crm"}, Again: "x"}, []string{
 			`"event":"Trait Computed","properties":{"orders":[1],"trait_key":"orders"}`,
 		}},
 		"a trait": {User{ID: "u"}, value, Telling{By: definition.SendIdentify}, []string{

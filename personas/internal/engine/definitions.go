@@ -86,6 +86,9 @@ const (
 	CauseEdit  Cause = "edit"  // a definition was made, changed or deleted
 	CauseMerge Cause = "merge" // another user was merged into this one
 	CauseSweep Cause = "sweep" // every user is looked at once more
+	// CauseResync is that of a change that was told before, and is told one destination
+	// again since somebody asked for it.
+	CauseResync Cause = "resync"
 )
 
 // Change is what a user's destinations are told.

@@ -123,6 +123,9 @@ func (p *Profile) Seen() (first, last time.Time) {
 // must not be changed.
 func (p *Profile) Sources() []string { return p.sources }
 
+// WasTold reports whether anything was ever told of the user.
+func (p *Profile) WasTold() bool { return len(p.told) > 0 }
+
 // Link adds an id to Links, or makes its time an earlier one; false: it was there.
 func (p *Profile) Link(id string, at time.Time) bool {
 	for i := range p.Links {

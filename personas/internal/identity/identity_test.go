@@ -130,7 +130,7 @@ func (w *world) deliver(between [2]int) {
 				w.tb.Fatal(err)
 			}
 		}
-	case message.Tick:
+	case message.Tick, message.Resync:
 	}
 }
 

@@ -24,13 +24,15 @@ const (
 	Refuse  Kind = "refuse"  // an id that its user claimed is another one's
 	Raise   Kind = "raise"   // its user has to stand higher to get an id that they claimed
 	Forget  Kind = "forget"  // the user that its user was merged into was deleted
+	Resync  Kind = "resync"  // one destination is to be told once more of a definition
 )
 
 // MaxHops is how often a record is passed on before it is given up: more than so many
 // merges in a row nobody can want.
 const MaxHops = 256
 
-// Message is one record. The key is the user whom it concerns; a tick has none.
+// Message is one record. The key is the user whom it concerns; a tick and a resync have
+// none.
 type Message struct {
 	Kind Kind `json:"kind"`
 	// End is, of a tick, where the partition of raw-events ended when it was written.
@@ -63,9 +65,21 @@ type Message struct {
 	// Received is when the call was taken in, or the one that was the reason, in Unix
 	// milliseconds.
 	Received int64 `json:"received,omitempty"`
+	// Resync is what a resync is of.
+	Resync *Resyncing `json:"resync,omitempty"`
 	// Value is the state of a merge, or a call with its own headers.
 	Value   []byte             `json:"-"`
 	Headers []kgo.RecordHeader `json:"-"`
+}
+
+// Resyncing asks a partition to tell a destination once more of a definition, or to stop
+// that. The same id is the same resync, however often it is asked for.
+type Resyncing struct {
+	ID          string `json:"id"`
+	Key         string `json:"key"`
+	Destination string `json:"destination"`
+	Rate        int64  `json:"rate,omitempty"` // users of the partition a second
+	Cancel      bool   `json:"cancel,omitempty"`
 }
 
 // The header that holds all but the value.

@@ -25,7 +25,7 @@ const MinMemory = 16 << 20
 
 // Options are what a store on disk is made of.
 type Options struct {
-	// Dir is its directory, which is created. It belongs to the store alone.
+	// Dir is its directory, which is created. Its files belong to the store alone.
 	Dir string
 	// Memory is how many bytes its buffers and its cache take together: at least MinMemory.
 	Memory int64

@@ -100,7 +100,7 @@ func (u *Users) decode(id string, record []byte, ok bool) (*User, error) {
 	}
 	p, err := u.catalogue.Decode(record)
 	if err != nil {
-		return nil, fmt.Errorf("user record of partition %d: %w", u.num, err)
+		return nil, fmt.Errorf("record of user %q on partition %d: %w", id, u.num, err)
 	}
 	return &User{ID: id, Profile: p, armed: p.Due(), record: len(record)}, nil
 }
@@ -134,6 +134,19 @@ func (u *Users) Look(from []byte, n int) (some []*User, next []byte, err error) 
 	}
 	return some, next, err
 }
+
+// Rewrite has up to n users of the store written again, in order, the first not before from.
+// It returns how many these are and where the next ones begin; nil: there are none.
+func (u *Users) Rewrite(from []byte, n int) (written int, next []byte, err error) {
+	some, next, err := u.Look(from, n)
+	for _, one := range some {
+		one.rewrite = true
+	}
+	return len(some), next, err
+}
+
+// Touched is how many users the transaction has looked at.
+func (u *Users) Touched() int { return len(u.open) }
 
 // Due returns up to n users who may be due up to an instant, whose timers fire with the
 // transaction, and whether there may be more.

@@ -18,14 +18,15 @@ type Filter struct {
 // "Selecting destinations"; the name in exact case): the destination's own key
 // decides when it is there, and only the boolean false disables. Else All, or
 // all, decides when it is a boolean. Else the destination is enabled, as it is
-// without a map. An error means that the header is no JSON object.
-func (f *Filter) Enabled(integrations []byte, name string) (bool, error) {
+// without a map. by is the key that decided; empty: none did. An error means that the
+// header is no JSON object.
+func (f *Filter) Enabled(integrations []byte, name string) (on bool, by string, err error) {
 	if len(integrations) == 0 {
-		return true, nil
+		return true, "", nil
 	}
 	var m verdicts
 	f.reader.Reset(integrations)
-	err := f.reader.Members(func(key []byte) (err error) {
+	err = f.reader.Members(func(key []byte) (err error) {
 		if f.value, err = f.reader.Append(f.value[:0]); err != nil {
 			return err
 		}
@@ -36,10 +37,14 @@ func (f *Filter) Enabled(integrations []byte, name string) (bool, error) {
 		err = f.reader.End()
 	}
 	if err != nil {
-		return false, fmt.Errorf("decode integrations: %w", err)
+		return false, "", fmt.Errorf("decode integrations: %w", err)
 	}
-	return m.enabled(), nil
+	on, by = m.enabled(name)
+	return on, by, nil
 }
+
+// The keys for all destinations.
+const keyAll, keySmall = "All", "all"
 
 // answer is what one key of the map says.
 type answer uint8
@@ -61,9 +66,9 @@ func (v *verdicts) note(key, name string, value []byte) {
 		if string(value) == "false" {
 			v.own = no
 		}
-	case "All":
+	case keyAll:
 		v.capital = boolean(value)
-	case "all":
+	case keySmall:
 		v.small = boolean(value)
 	}
 }
@@ -79,11 +84,15 @@ func boolean(value []byte) answer {
 	}
 }
 
-func (v *verdicts) enabled() bool {
-	for _, a := range []answer{v.own, v.capital, v.small} {
-		if a != silent {
-			return a == yes
-		}
+func (v *verdicts) enabled(name string) (on bool, by string) {
+	switch {
+	case v.own != silent:
+		return v.own == yes, name
+	case v.capital != silent:
+		return v.capital == yes, keyAll
+	case v.small != silent:
+		return v.small == yes, keySmall
+	default:
+		return true, ""
 	}
-	return true
 }

@@ -42,9 +42,23 @@ func TestEnabled(t *testing.T) {
 		{`{"All":false,"Other":true}`, false, "somebody else's key"},
 		{`{"Web\u0068ooks":false}`, false, "an escape is the letter it stands for"},
 	} {
-		got, err := new(Filter).Enabled([]byte(c.integrations), "Webhooks")
+		got, _, err := new(Filter).Enabled([]byte(c.integrations), "Webhooks")
 		if err != nil || got != c.want {
 			t.Errorf("enabled(%s) = %v, %v, want %v: %s", c.integrations, got, err, c.want, c.why)
+		}
+	}
+}
+
+// TestWhichKeyDecided is told of what is off, and of what is on.
+func TestWhichKeyDecided(t *testing.T) {
+	t.Parallel()
+	for integrations, want := range map[string]string{
+		``: "", `{"Other":false}`: "", `{"All":0}`: "",
+		`{"All":false}`: "All", `{"all":false}`: "all", `{"all":true,"All":false}`: "All",
+		`{"All":true,"Webhooks":false}`: "Webhooks", `{"All":false,"Webhooks":{}}`: "Webhooks",
+	} {
+		if _, by, err := new(Filter).Enabled([]byte(integrations), "Webhooks"); err != nil || by != want {
+			t.Errorf("%s: decided by %q, want %q (%v)", integrations, by, want, err)
 		}
 	}
 }
@@ -52,7 +66,7 @@ func TestEnabled(t *testing.T) {
 func TestEnabledRefusesWhatIsNoMap(t *testing.T) {
 	t.Parallel()
 	for _, integrations := range []string{`[]`, `true`, `"All"`, `null`, `{`, `{"All":}`, `{} {}`, `{"All":false`} {
-		if on, err := new(Filter).Enabled([]byte(integrations), "Webhooks"); err == nil {
+		if on, _, err := new(Filter).Enabled([]byte(integrations), "Webhooks"); err == nil {
 			t.Errorf("enabled(%s) = %v, want an error", integrations, on)
 		}
 	}
@@ -72,7 +86,7 @@ func FuzzEnabled(f *testing.F) {
 		if _, collides := map[string]bool{"All": true, "all": true}[name]; collides {
 			return
 		}
-		got, err := new(Filter).Enabled(integrations, name)
+		got, _, err := new(Filter).Enabled(integrations, name)
 		if err != nil {
 			t.Skip("deeper than the cap")
 		}
@@ -99,7 +113,7 @@ func BenchmarkEnabled(b *testing.B) {
 	var f Filter
 	b.ReportAllocs()
 	for b.Loop() {
-		if on, err := f.Enabled(integrations, "Webhooks"); !on || err != nil {
+		if on, _, err := f.Enabled(integrations, "Webhooks"); !on || err != nil {
 			b.Fatal(on, err)
 		}
 	}

@@ -2,11 +2,15 @@ package stagefaults
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -16,48 +20,173 @@ import (
 	"github.com/anabranch/anabranch/test/storm/child"
 	"github.com/anabranch/anabranch/test/storm/lab"
 	"github.com/anabranch/anabranch/test/storm/load"
+	"github.com/anabranch/anabranch/test/storm/membership"
 	"github.com/anabranch/anabranch/test/storm/report"
 )
 
 // activeFor is the window of the audience whose members leave by themselves.
 const activeFor = 2 * time.Second
 
+// personasRate is that of the calls, in calls per second.
+const personasRate = 100
+
 // KillPersonas kills two processes that share the users, stops them in their tracks and
 // takes their disks away, under calls that have audiences and traits change all the time.
 func KillPersonas(ctx context.Context, l *lab.Lab) (*report.Result, error) {
-	const rate = 100
 	faults, duration := lab.Pick(l, 6, 100), lab.Pick(l, 24*time.Second, 15*time.Minute)
+	r := &report.Result{Faults: report.Faults{What: "kills and stops", Claimed: faults}}
+	return r, underCalls(ctx, l, r, 2, lab.AtLeast(personasRate, duration), func(stages []*child.Process) error {
+		return harm(ctx, l, stages, duration, &r.Faults)
+	})
+}
+
+// BrokerKillPersonas kills the broker and starts it again, under the same calls.
+func BrokerKillPersonas(ctx context.Context, l *lab.Lab) (*report.Result, error) {
+	cycles := lab.Pick(l, 2, 10)
+	r := &report.Result{Faults: report.Faults{What: "kills of the broker", Claimed: cycles}}
+	return r, underCalls(ctx, l, r, 2, cycles*personasRate, func([]*child.Process) error {
+		broker, mortal := l.Broker.(lab.Mortal)
+		if !mortal {
+			return errors.New("the broker can't be started again")
+		}
+		for range cycles {
+			err := lab.InOrder(
+				func() error { return lab.Pause(ctx, 4*time.Second+time.Duration(l.Rand.Int64N(int64(6*time.Second)))) },
+				broker.Kill,
+				func() error {
+					r.Faults.Injected++
+					return lab.Pause(ctx, time.Duration(l.Rand.Int64N(int64(3*time.Second))))
+				},
+				broker.Start,
+			)
+			if err != nil {
+				return err
+			}
+		}
+		return lab.Pause(ctx, 15*time.Second)
+	})
+}
+
+// JoinPersonas has one, two and four processes share the users: they join, leave by
+// SIGTERM, and come back, each to its own disk.
+func JoinPersonas(ctx context.Context, l *lab.Lab) (*report.Result, error) {
+	steps, each := lab.Pick(l, 6, 24), lab.Pick(l, 4*time.Second, 10*time.Second)
+	const members = 4
+	r := &report.Result{Faults: report.Faults{What: "joins and leaves", Claimed: steps}}
+	return r, underCalls(ctx, l, r, 1, lab.AtLeast(personasRate, time.Duration(steps)*each/2), func(stages []*child.Process) error {
+		all := stages
+		for i := len(stages); i < members; i++ {
+			p, err := personasStage(l, i)
+			if err != nil {
+				return err
+			}
+			all = append(all, p)
+		}
+		present := len(stages)
+		up, slowest := true, time.Duration(0)
+		defer func() { r.Note("longest way out %s", slowest.Round(10*time.Millisecond)) }()
+		for range steps { // 1 2 3 4 3 2 1 2 …
+			if up = present == 1 || up && present < members; up {
+				if err := launch(ctx, all[present]); err != nil {
+					return err
+				}
+				present++
+			} else {
+				present--
+				took, err := all[present].Stop()
+				if err != nil {
+					return err
+				}
+				slowest = max(slowest, took)
+			}
+			r.Faults.Injected++
+			if err := lab.Pause(ctx, each); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// StaticPersonas restarts processes under names that they keep, by SIGTERM and by kill -9,
+// and has them back before their sessions end: no partition moves.
+func StaticPersonas(ctx context.Context, l *lab.Lab) (*report.Result, error) {
+	restarts := lab.Pick(l, 4, 12)
+	const members = 3
+	r := &report.Result{Faults: report.Faults{What: "restarts", Claimed: restarts}}
+	return r, underCalls(ctx, l, r, members, restarts*personasRate, func(stages []*child.Process) error {
+		group := &membership.Group{Client: l.Writer.Client, Name: schemas.OwnPrefix + "personas"}
+		own := func() (map[int][]int32, error) {
+			if err := group.Settled(ctx, members, schemas.TopicRawEvents, 6); err != nil {
+				return nil, err
+			}
+			all, err := group.Members(ctx)
+			of := make(map[int][]int32)
+			for i := range members {
+				of[i] = membership.Of(all, fmt.Sprintf("personas-storm-personas-%d", i), schemas.TopicRawEvents)
+				if err == nil && len(of[i]) == 0 {
+					err = fmt.Errorf("personas-%d has no partitions: %v", i, all)
+				}
+			}
+			return of, err
+		}
+		for i := range restarts {
+			before, err := own()
+			if err != nil {
+				return err
+			}
+			p, end := stages[i/2%members], stages[i/2%members].Kill
+			if i%2 == 0 {
+				end = func() error { return l.Stop(p) }
+			}
+			r.Faults.Injected++
+			if err := lab.InOrder(end, p.Start, func() error { return p.Ready(ctx) }, func() error { return lab.Pause(ctx, time.Second) }); err != nil {
+				return err
+			}
+			after, err := own()
+			if err != nil {
+				return err
+			}
+			r.Require(maps.EqualFunc(before, after, slices.Equal), "partitions have moved at restart %d: %v before, %v after", i+1, before, after)
+		}
+		return nil
+	})
+}
+
+// underCalls has processes of personas fold calls while something is done to them, and
+// judges what was told then.
+func underCalls(ctx context.Context, l *lab.Lab, r *report.Result, processes, atLeast int, do func([]*child.Process) error) error {
 	if err := l.Open(ctx, 6); err != nil {
-		return nil, err
+		return err
 	}
 	p := newPeople(l.ID("people"))
 	if err := l.Define(ctx, p.definitions()); err != nil {
-		return nil, err
+		return err
 	}
-	stages, err := startPersonas(ctx, l)
+	stages, err := startPersonas(ctx, l, processes)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r := &report.Result{Faults: report.Faults{What: "kills and stops", Claimed: faults}}
 	calling, enough := context.WithCancel(ctx)
 	defer enough()
 	called := make(chan error, 1)
-	go func() { called <- p.call(calling, l.Writer.Client, rate) }()
-	if err = harm(ctx, l, stages, duration, &r.Faults); err != nil {
-		return nil, err
+	go func() { called <- p.call(calling, l.Writer.Client, personasRate) }()
+	if err = do(stages); err != nil {
+		return err
 	}
 	enough()
 	if err = <-called; err != nil {
-		return nil, err
+		return err
 	}
 	began := time.Now()
 	var found findings
 	settled := func() bool {
 		found, err = p.judge(ctx, l.Kafka)
-		return err == nil && found.settled()
+		// Who reads the log gives up when brokers are silent for a second.
+		return err == nil && found.settled() && int64(found.calls) >= p.acknowledged.Load()
 	}
 	if waited := child.Until(ctx, 90*time.Second, "all changes to be told", settled); err != nil {
-		return nil, err
+		return err
 	} else if waited == nil {
 		r.Note("settled %s after the load", time.Since(began).Round(100*time.Millisecond))
 	}
@@ -65,16 +194,16 @@ func KillPersonas(ctx context.Context, l *lab.Lab) (*report.Result, error) {
 	r.Sent, r.Lost, r.Doubled = found.calls, found.missing, found.doubled
 	r.Note("of %d changes", found.due)
 	r.Require(found.wrong == "", "a change is not what the log says: %s", found.wrong)
-	r.Judge(report.Bounds{MinSent: lab.AtLeast(rate, duration)})
-	return r, nil
+	r.Judge(report.Bounds{MinSent: atLeast})
+	return nil
 }
 
-// startPersonas starts two processes, and waits until all partitions have begun: what
-// comes from then on is no history.
-func startPersonas(ctx context.Context, l *lab.Lab) ([]*child.Process, error) {
+// startPersonas starts processes, and waits until all partitions have begun: what comes
+// from then on is no history.
+func startPersonas(ctx context.Context, l *lab.Lab, n int) ([]*child.Process, error) {
 	var stages []*child.Process
-	for i := range 2 {
-		p, err := l.Stage("personas", i, "PERSONAS_DATA_DIR="+disk(l, i))
+	for i := range n {
+		p, err := personasStage(l, i)
 		if err != nil {
 			return nil, err
 		}
@@ -87,6 +216,10 @@ func startPersonas(ctx context.Context, l *lab.Lab) ([]*child.Process, error) {
 		n, err := l.Begun(ctx, schemas.OwnPrefix+"personas", schemas.TopicPersonasInternal)
 		return err == nil && n == 6
 	})
+}
+
+func personasStage(l *lab.Lab, i int) (*child.Process, error) {
+	return l.Stage("personas", i, "PERSONAS_DATA_DIR="+disk(l, i))
 }
 
 func disk(l *lab.Lab, i int) string { return filepath.Join(l.Dir, fmt.Sprintf("users-%d", i)) }
@@ -140,13 +273,17 @@ func hold(ctx context.Context, p *child.Process, d time.Duration) error {
 
 // people are the users of one run, and what is computed of them. Nobody else has their ids,
 // nor the definitions', so that a broker can serve run after run.
-type people struct{ run, suffix string }
+type people struct {
+	run, suffix string
+
+	acknowledged atomic.Int64 // calls: all of them are in the log
+}
 
 const howMany = 211
 
 func newPeople(run string) *people {
 	suffix := strconv.FormatInt(time.Now().UnixMilli(), 10)
-	return &people{run + "-" + suffix, suffix}
+	return &people{run: run + "-" + suffix, suffix: suffix}
 }
 
 func (p *people) definitions() string {
@@ -169,7 +306,11 @@ func (p *people) call(ctx context.Context, cl *kgo.Client, rate int) error {
 		rec := &kgo.Record{Topic: schemas.TopicRawEvents, Key: []byte(user), Value: fmt.Appendf(nil,
 			`{"type":"track","messageId":%q,"userId":%q,"event":"Storm","properties":{},"timestamp":%q,"context":{}}`, id, user, time.Now().UTC().Format(schemas.TimeLayout))}
 		kafka.SetHeaders(rec, &schemas.Headers{Source: lab.Source, Type: schemas.TypeTrack, MessageID: id, Origin: schemas.OriginAPI})
-		cl.Produce(context.WithoutCancel(ctx), rec, nil)
+		cl.Produce(context.WithoutCancel(ctx), rec, func(_ *kgo.Record, err error) {
+			if err == nil {
+				p.acknowledged.Add(1)
+			}
+		})
 		select {
 		case <-ctx.Done():
 		case <-tick.C:

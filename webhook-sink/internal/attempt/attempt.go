@@ -139,5 +139,7 @@ func (a *Attempter) Attempt(ctx context.Context, dest *workspace.Destination, on
 		return outcome.Outcome{Verdict: outcome.Dead, Reason: schemas.ReasonRecordInvalid, Detail: "event can't be read"}
 	}
 	a.sendAll(ctx, dest.ID, t, to.signer.Sign(t.content))
-	return fold(t.calls)
+	o := fold(t.calls)
+	o.Asked = t.asked()
+	return o
 }

@@ -93,6 +93,16 @@ func (t *trial) giveBack() {
 	}
 }
 
+// asked says which endpoints were not left out, the first in bit 0.
+func (t *trial) asked() (bits uint8) {
+	for i := range t.calls {
+		if c := &t.calls[i]; c.permit != breaker.Refused {
+			bits |= 1 << (c.endpoint.position - 1)
+		}
+	}
+	return bits
+}
+
 // sendAll makes the POSTs of an attempt side by side, the last of them on the
 // caller's goroutine, and waits for them all.
 func (a *Attempter) sendAll(ctx context.Context, destination string, t *trial, signature string) {

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -24,6 +25,7 @@ type Job struct {
 	Err     error
 
 	record kgo.Record
+	room   []byte // of its bytes
 	size   int
 	part   *part
 	// reading is the partition's at the time: should the log be written anew from an
@@ -41,13 +43,22 @@ type Job struct {
 	reserved time.Time // the slot it is put back for, zero for none
 }
 
+// jobs are those that were put away, with their memory: jobs and the copies of records
+// in them are half of all that a busy sink would leave to the garbage collector.
+var jobs = sync.Pool{New: func() any { return new(Job) }}
+
 // NewJob returns the job of a fetched record, of which it takes a copy.
 func NewJob(r *kgo.Record) *Job {
-	j := &Job{size: partition.Size(r)}
-	partition.Copy(&j.record, r)
+	j, _ := jobs.Get().(*Job)
+	*j = Job{size: partition.Size(r), record: kgo.Record{Headers: j.record.Headers}, room: j.room}
+	j.room = partition.Copy(&j.record, r, j.room)
 	j.Record = &j.record
 	return j
 }
+
+// PutAway has another record use the job's memory. It is for jobs that were handed back to
+// Done, of which nobody holds anything any more: not the job, its record, nor bytes of that.
+func (j *Job) PutAway() { jobs.Put(j) }
 
 // Read reads the headers. The destination is the one that the record's topic
 // names, if it names one.

@@ -36,3 +36,22 @@ func TestAJobKeepsNothingOfTheResponse(t *testing.T) {
 		t.Error("a record without a value has one now")
 	}
 }
+
+// TestAJobInTheMemoryOfAnother: nothing of the record that was put away is left.
+func TestAJobInTheMemoryOfAnother(t *testing.T) {
+	for range 100 { // whose memory it is, if any, is the pool's to say
+		before := NewJob(&kgo.Record{
+			Topic: "deliver.crm", Key: []byte("somebody"), Value: []byte("something"),
+			Headers: []kgo.RecordHeader{{Key: "source", Value: []byte("web")}, {Key: "message-id", Value: []byte("m-1")}},
+		})
+		before.Read()
+		before.PutAway()
+		j := NewJob(&kgo.Record{Topic: "deliver.lake", Value: []byte("else"), Headers: []kgo.RecordHeader{{Key: "source", Value: []byte("app")}}})
+		if j.Read(); j.Err != nil || j.Headers.Source != "app" || j.Headers.MessageID != "" || j.Headers.Destination != "lake" {
+			t.Fatalf("headers %+v, %v", j.Headers, j.Err)
+		}
+		if j.Record.Key != nil || string(j.Record.Value) != "else" || len(j.Record.Headers) != 1 {
+			t.Fatalf("record %+v", j.Record)
+		}
+	}
+}

@@ -70,6 +70,9 @@ func (m *Member) commit(ctx context.Context, of map[string][]int32) (again time.
 	// that the broker refuses.
 	by := m.identity()
 	marks := m.Dispatcher.Watermarks(of)
+	if m.Journal != nil && m.Journal(ctx) != nil {
+		return commitAgain
+	}
 	if len(marks) == 0 {
 		return 0
 	}

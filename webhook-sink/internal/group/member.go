@@ -67,6 +67,9 @@ type Options struct {
 	// Their partitions are not ours any more; only a new client takes up new ones.
 	Gone   func(topic string, err error)
 	Logger *slog.Logger
+	// Journal writes down how what is finished ended; nothing is committed before it has.
+	// Nil: there is none.
+	Journal func(context.Context) error
 	// Memory is the process's own, and outlives the membership. Nil: it has none.
 	Memory *Memory
 }

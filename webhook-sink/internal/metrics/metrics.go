@@ -110,6 +110,12 @@ func (m *Metrics) logDead(j *dispatch.Job, f schedule.Fate) {
 // WriteFailed counts a write of a retry record or a dead letter that failed.
 func (m *Metrics) WriteFailed() { m.writeErrors.Inc() }
 
+// JournalFailed counts a failed try to write the journal.
+func (m *Metrics) JournalFailed() { m.journalErrors.Inc() }
+
+// JournalLost counts an end that the journal will not tell of.
+func (m *Metrics) JournalLost() { m.journalLost.Inc() }
+
 // AsideLost counts that retention deleted events of keys that are set aside.
 func (m *Metrics) AsideLost() { m.asideLost.Inc() }
 

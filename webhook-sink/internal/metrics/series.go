@@ -16,16 +16,19 @@ type series struct {
 	hops        prometheus.Counter
 	writeErrors prometheus.Counter
 	asideLost   prometheus.Counter
-	commits     *prometheus.CounterVec
-	inFlight    prometheus.Gauge
-	queued      prometheus.Gauge
-	latency     *prometheus.HistogramVec
-	firsts      prometheus.Observer // of latency
-	retries     prometheus.Observer
-	lateness    prometheus.Histogram
-	due         prometheus.Gauge
-	leftOut     *prometheus.CounterVec
-	down        *prometheus.GaugeVec
+
+	journalErrors, journalLost prometheus.Counter
+
+	commits  *prometheus.CounterVec
+	inFlight prometheus.Gauge
+	queued   prometheus.Gauge
+	latency  *prometheus.HistogramVec
+	firsts   prometheus.Observer // of latency
+	retries  prometheus.Observer
+	lateness prometheus.Histogram
+	due      prometheus.Gauge
+	leftOut  *prometheus.CounterVec
+	down     *prometheus.GaugeVec
 }
 
 const (
@@ -65,6 +68,10 @@ func newSeries(reg prometheus.Registerer) *series {
 			"Failed writes of retry records and dead letters; each is retried.").WithLabelValues(),
 		asideLost: counter("busy_key_losses_total",
 			"Times that retention deleted events of busy keys before their first attempt; the log says which offsets. They are lost to their destination.").WithLabelValues(),
+		journalErrors: counter("journal_write_failures_total",
+			"Failed tries to write the journal; nothing is committed until one succeeds.").WithLabelValues(),
+		journalLost: counter("journal_lost_total",
+			"Attempts that the journal does not tell of, since it could not be written for so long that no more of them were kept.").WithLabelValues(),
 		commits: counter("commits_total",
 			"Offset commits by result: done, failed (retried a second later).", "result"),
 		due: gauge("retries_due",

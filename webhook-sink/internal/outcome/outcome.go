@@ -45,6 +45,7 @@ type Outcome struct {
 	// they are down says nothing about the others.
 	Partial bool
 	Took    time.Duration // of an attempt
+	Asked   uint8         // of an attempt: which endpoints were sent something, the first in bit 0
 }
 
 // LabelDelivered is the label of what was delivered; see [Outcome.Label].

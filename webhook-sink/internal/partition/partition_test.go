@@ -39,3 +39,20 @@ func BenchmarkTakenAt(b *testing.B) {
 		p.Taken(r)
 	}
 }
+
+// TestACopyDoesNotWasteMemory: a small record is not kept in the memory of a large one,
+// for which it would not be charged.
+func TestACopyDoesNotWasteMemory(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		room, size int
+		again      bool
+	}{{100, 100, true}, {150, 100, true}, {99, 100, false}, {300, 100, false}} {
+		room := make([]byte, 0, c.room)
+		var to kgo.Record
+		used := Copy(&to, &kgo.Record{Value: make([]byte, c.size)}, room)
+		if again := cap(used) > 0 && &used[:1][0] == &room[:1][0]; again != c.again {
+			t.Errorf("%d bytes in room for %d: used again is %t", c.size, c.room, again)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package partition
 
 import (
-	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -20,11 +19,16 @@ func Size(r *kgo.Record) int {
 	return size
 }
 
-// Copy makes to a copy of a fetched record. As it was fetched the record is a view of
-// the whole response, megabytes with the events of many destinations, and a single one
-// that waits would keep all of that in memory.
-func Copy(to, r *kgo.Record) {
-	room := make([]byte, 0, Size(r)-Overhead)
+// Copy makes to a copy of a fetched record, and returns the memory that its bytes are in:
+// room, if they fit and do not waste most of it, else fresh. The headers are in those that
+// to had. As it was fetched the record is a view of the whole response, megabytes with the
+// events of many destinations, and a single one that waits would keep all of that in memory.
+func Copy(to, r *kgo.Record, room []byte) []byte {
+	need := Size(r) - Overhead
+	if cap(room) < need || cap(room) > 2*need {
+		room = make([]byte, 0, need)
+	}
+	room = room[:0]
 	own := func(b []byte) []byte {
 		if b == nil {
 			return nil // a tombstone is not an empty value
@@ -33,12 +37,14 @@ func Copy(to, r *kgo.Record) {
 		room = append(room, b...)
 		return room[start:len(room):len(room)]
 	}
+	headers := to.Headers[:0]
 	*to = *r
 	to.Key, to.Value = own(r.Key), own(r.Value)
-	to.Headers = slices.Clone(r.Headers)
-	for i := range to.Headers {
-		to.Headers[i].Value = own(r.Headers[i].Value)
+	for _, h := range r.Headers {
+		headers = append(headers, kgo.RecordHeader{Key: h.Key, Value: own(h.Value)})
 	}
+	to.Headers = headers
+	return room
 }
 
 // WrittenAt is when a retry record was written, by the clock that has set its due time.

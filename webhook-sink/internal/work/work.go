@@ -44,6 +44,8 @@ type Options struct {
 	Done func(*dispatch.Job, outcome.Outcome) *dispatch.Job
 	// Account is told how each job ended.
 	Account func(*dispatch.Job, schedule.Fate)
+	// Journal is told, too, before the job is handed back. Nil: none is written.
+	Journal func(*kgo.Record, schedule.Fate, outcome.Outcome)
 	// WriteFailed is told of each failed write; it is tried again.
 	WriteFailed func()
 	Logger      *slog.Logger
@@ -67,7 +69,12 @@ func New(o Options) *Worker { return &Worker{Options: o} }
 // time that an attempt may take, was done.
 func (w *Worker) Work(ctx context.Context, j *dispatch.Job) {
 	for j != nil {
-		j = w.Done(j, w.handle(ctx, j))
+		o := w.handle(ctx, j)
+		next := w.Done(j, o)
+		if o.Verdict == outcome.Delivered { // of others a record was written, which may hold theirs
+			j.PutAway()
+		}
+		j = next
 	}
 }
 
@@ -98,5 +105,8 @@ func (w *Worker) handle(ctx context.Context, j *dispatch.Job) outcome.Outcome {
 		return cut
 	}
 	w.Account(j, f)
+	if w.Journal != nil {
+		w.Journal(j.Record, f, o)
+	}
 	return o
 }

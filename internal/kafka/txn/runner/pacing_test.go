@@ -87,7 +87,7 @@ func (b *bench) largestTransaction() *atomic.Int64 {
 
 // TestEventsShareATransaction: 250 events a second on brokers that take five
 // milliseconds to end a transaction, which alone bounds it to one for every other
-// event.
+// event. Nor does each event cost them a fetch.
 func TestEventsShareATransaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -100,14 +100,21 @@ func TestEventsShareATransaction(t *testing.T) {
 			b.Fake.SleepControl(func() { virtual.Sleep(5 * time.Millisecond) })
 			return nil, nil, false
 		})
+		fetches := 0
+		b.Fake.ControlKey(kmsg.Fetch.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
+			b.Fake.KeepControl()
+			fetches++
+			return nil, nil, false
+		})
 		start(t, r)
 		for i := range n {
 			b.send(t, event(fmt.Sprintf("u%d", i%50), i))
 			virtual.Sleep(4 * time.Millisecond)
 		}
-		b.ReadAll(t, crm, n)
-		if ends > n/4 {
-			t.Errorf("%d transactions for %d events", ends, n)
+		virtual.Sleep(time.Second)
+		if ends > n/4 || fetches > n/4*3 {
+			t.Errorf("%d transactions and %d fetches for %d events", ends, fetches, n)
 		}
+		b.ReadAll(t, crm, n)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -93,6 +94,8 @@ type Own interface {
 	Differs(before Own) []string
 	// Follow makes it what comes behind a value of its type, or behind none.
 	Follow(before Own)
+	// Written notes when its record was written.
+	Written(at time.Time)
 	// Delete makes it what is kept of it.
 	Delete()
 	// ValidID tells whether an entry may have an id.

@@ -7,13 +7,16 @@
 //	                  "trackingPlan":{"action":"block","events":{"Signed Up":{"properties":{"plan":{"type":"string","required":true}}}}}}
 //	destination/crm  {"type":"webhooks","name":"CRM","sources":["website"],"enabled":true,
 //	                  "sharedSecret":"…","endpoints":[{"url":"https://…","headers":[{"name":"X-Team","value":"…"}]}]}
-//	audience/big_spenders  {"revision":3,"definition":{"id":"big_spenders","when":{…},…}}
+//	audience/big_spenders  {"revision":3,"definition":{"id":"big_spenders","when":{…},…},
+//	                        "earlier":[{"revision":2,"at":"2026-11-21T08:30:00Z","definition":{…}},…]}
 //	trait/orders_30d       {"revision":1,"definition":{"id":"orders_30d","take":"count",…}}
 //	identity/settings      {"anonymousIds":{"max":100,"per":"7d"}}
 //	workspace/applied {}
 //
-// The revision of a definition grows by one with each change. One that is deleted stays,
-// with "deleted":true, so that its id is never used again. What it says is read whole or
+// The revision of a definition grows by one with each change. The topic keeps the last
+// record of a key alone, so that tells the earlier versions too: up to nineteen of them, with
+// when each was applied, as far as they take 256 KiB together (TestEarlierVersions in wstopic).
+// A definition that is deleted stays, with "deleted":true, so that its id is never used again. What it says is read whole or
 // not at all, unlike the members of others.
 //
 // A record without value removes what its key names. workspace/applied is

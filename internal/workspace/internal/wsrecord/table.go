@@ -56,6 +56,10 @@ func (t *Table) Apply(r *kgo.Record) error {
 	if err != nil {
 		return fmt.Errorf("decode %s[%d]@%d: %w", r.Topic, r.Partition, r.Offset, err)
 	}
+	of, id, _ := strings.Cut(string(r.Key), "/")
+	if e, ok := t.entries[of][id]; ok && t.shapes[of].Form == kind.Tree {
+		kind.Owner(e.value).Written(r.Timestamp)
+	}
 	return nil
 }
 

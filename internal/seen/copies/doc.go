@@ -1,5 +1,5 @@
-// Package copies tells calls that were routed before: the same messageId, from the same
-// source, under the same record key, within the horizon. What a stage of package runner
+// Package copies tells calls that a stage has processed before: the same messageId, from the
+// same source, under the same record key, within the horizon. What a stage of package runner
 // has to do for that, it hands on to here.
 //
 //	copies   what is asked and learned of a transaction

@@ -18,7 +18,7 @@ import (
 // held are copies of a partition that was restored up to offset 0.
 func held(t *testing.T) *Copies {
 	t.Helper()
-	c := New(Settings{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Window: time.Hour, Calls: schemas.TopicRawEvents, Digests: schemas.TopicSeen})
+	c := New(Settings{Name: "test", Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Window: time.Hour, Calls: schemas.TopicRawEvents, Digests: schemas.TopicSeen})
 	var err error
 	if c.store, err = seen.Open(seen.Options{Window: time.Hour, Logger: c.set.Logger, Failed: c.metrics.failed}); err != nil {
 		t.Fatal(err)

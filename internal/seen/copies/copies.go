@@ -16,6 +16,7 @@ import (
 
 // Settings are what copies are told by.
 type Settings struct {
+	Name       string // of the stage, in the names of metrics
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 	Window     time.Duration // the horizon
@@ -24,6 +25,9 @@ type Settings struct {
 	Client     *kgo.Client   // for questions
 	// Calls is the topic with the calls, and Digests the one with what was seen of them.
 	Calls, Digests string
+	// Reader says that digests are somebody else's to write: whoever writes them looks at
+	// the same calls with the same horizon.
+	Reader bool
 }
 
 // Copies tells copies. Its methods belong to the loop, but for those of partitions.
@@ -33,7 +37,7 @@ type Copies struct {
 
 	// Of the running stage.
 	store  *seen.Store
-	writer *digest.Writer
+	writer *digest.Writer // nil: of a reader
 
 	mu    sync.Mutex
 	parts map[int32]*part
@@ -42,6 +46,17 @@ type Copies struct {
 	// the records that were looked at last are copies.
 	begun  map[int32]*part
 	copies map[kafka.Partition]map[int64]bool
+
+	// looked are the fingerprints of the records that were looked at last, in their order,
+	// for [Copies.Print].
+	looked []looked
+	asked  int
+}
+
+type looked struct {
+	fp     uint64
+	offset int64
+	num    int32
 }
 
 // part is what is known of a partition's calls.
@@ -55,15 +70,19 @@ type part struct {
 // New returns copies of which none is known yet.
 func New(set Settings) *Copies {
 	c := &Copies{set: set, parts: make(map[int32]*part), begun: make(map[int32]*part), copies: make(map[kafka.Partition]map[int64]bool)}
-	c.metrics = newMetrics(set.Registerer, c)
+	c.metrics = newMetrics(set, c)
 	return c
 }
 
 // Look finds the copies among records. After an error nothing of them may be processed.
 func (c *Copies) Look(fetches kgo.Fetches) error {
 	clear(c.copies)
+	c.looked, c.asked = c.looked[:0], 0
 	var failed error
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
+		if p.Topic != c.set.Calls {
+			return
+		}
 		if known := c.begin(p.Partition); known != nil && failed == nil {
 			failed = c.look(known, p)
 		}
@@ -98,6 +117,7 @@ func (c *Copies) look(known *part, p kgo.FetchTopicPartition) error {
 		if !ok {
 			continue
 		}
+		c.looked = append(c.looked, looked{fp.High(), rec.Offset, rec.Partition})
 		again, err := known.batch.Seen(fp, rec.Offset, rec.Timestamp)
 		if err != nil {
 			return err
@@ -121,6 +141,20 @@ func (c *Copies) Is(rec *kgo.Record) bool {
 	return c.copies[kafka.Partition{Topic: rec.Topic, Num: rec.Partition}][rec.Offset]
 }
 
+// Print returns the first half of the fingerprint of a record that was looked at, if the
+// records are asked for in the order in which they were fetched; false where it has none.
+func (c *Copies) Print(rec *kgo.Record) (uint64, bool) {
+	if c.asked == len(c.looked) {
+		return 0, false
+	}
+	next := &c.looked[c.asked]
+	if next.offset != rec.Offset || next.num != rec.Partition {
+		return 0, false
+	}
+	c.asked++
+	return next.fp, true
+}
+
 // Ended says what became of the transaction, and up to where partitions are processed
 // where it has committed.
 func (c *Copies) Ended(committed bool, next map[kafka.Partition]int64) {
@@ -129,7 +163,9 @@ func (c *Copies) Ended(committed bool, next map[kafka.Partition]int64) {
 	for num, p := range c.begun {
 		to, ok := next[kafka.Partition{Topic: c.set.Calls, Num: num}]
 		if committed && ok && c.parts[num] == p {
-			c.writer.Add(num, p.set.Next(), to, p.batch)
+			if c.writer != nil {
+				c.writer.Add(num, p.set.Next(), to, p.batch)
+			}
 			p.batch.Commit(to)
 		} else {
 			p.batch.Drop()

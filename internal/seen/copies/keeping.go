@@ -16,12 +16,18 @@ func (c *Copies) Run(ctx context.Context, run func(context.Context) error) error
 		return err
 	}
 	defer store.Close()
+	c.mu.Lock()
+	c.store = store
+	c.mu.Unlock()
+	if c.set.Reader {
+		return run(ctx)
+	}
 	writer, err := digest.NewWriter(c.set.Kafka, c.set.Digests, c.undigested)
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
-	c.store, c.writer = store, writer
+	c.writer = writer
 	c.mu.Unlock()
 	var writing sync.WaitGroup
 	defer writing.Wait()
@@ -77,7 +83,16 @@ func (c *Copies) lose(num int32) {
 	} else {
 		p.set.Close()
 	}
-	c.writer.Lost(num)
+	if c.writer != nil {
+		c.writer.Lost(num)
+	}
+}
+
+// Knows reports whether the calls of a partition are known.
+func (c *Copies) Knows(num int32) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.parts[num] != nil
 }
 
 // counts are those of the sets; zero before there are any.
