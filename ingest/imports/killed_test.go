@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	kills = flag.Int("kills", 10, "how often an import is killed")
+	kills = flag.Int("kills", 6, "how often an import is killed")
 	seed  = flag.Uint64("seed", 1, "where it is killed")
 )
 
@@ -26,7 +26,7 @@ var (
 // among the rejects, once.
 func TestKilledAnywhere(t *testing.T) {
 	t.Parallel()
-	kills, rows := *kills, 150**kills
+	kills, rows := *kills, 600**kills
 	y := newYard(t, testkit.Brokers(t))
 	text, good := numbered(rows)
 	name := file(t, "calls.ndjson", text)

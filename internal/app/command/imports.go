@@ -108,8 +108,8 @@ func startImport(set *flag.FlagSet) Run {
 func loader(log *deadletters.Log, keys *regulation.Keys) imports.Load {
 	return func(ctx context.Context) (imports.Terms, error) {
 		state, users, err := inForce(ctx, log.Kafka, keys)
-		if err == nil && !state.Applied && len(state.Snapshot.Sources()) == 0 {
-			err = errors.New("no workspace was applied yet: see `anabranch apply -h`")
+		if err == nil && len(state.Snapshot.Sources()) == 0 {
+			err = errors.New("the workspace has no sources: see `anabranch apply -h`")
 		}
 		if err == nil {
 			err = recognised(&users.Suppressed)
