@@ -64,7 +64,8 @@ func Look(ctx context.Context, opts []kgo.Opt, admin *topics.Admin, from, to tim
 		}
 		return a.ledger.record(r)
 	})
-	if err != nil && !(errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil) {
+	outOfTime := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
+	if err != nil && !outOfTime {
 		return nil, err
 	}
 	g := &Glance{From: from, To: to, Complete: err == nil}

@@ -57,10 +57,10 @@ func gather(ctx context.Context, set Settings, lim limits) (*Report, error) {
 		return nil, err
 	}
 	t := newTally(now)
-	if err := scan(ctx, set.Kafka, spans, lim, t.add); err != nil {
+	if err = scan(ctx, set.Kafka, spans, lim, t.add); err != nil {
 		return nil, err
 	}
-	if err := l.stillPending(ctx); err != nil {
+	if err = l.stillPending(ctx); err != nil {
 		return nil, err
 	}
 	r := l.report(t, spans)
