@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 	"net/http"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/anabranch/anabranch/internal/messagetrace"
-	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
 )
 
@@ -60,9 +58,6 @@ func byPath(statuses map[string]int) http.Handler {
 
 // TestACallIsTraced from the API to what became of it: each end that a call can come to.
 func TestACallIsTraced(t *testing.T) {
-	if !slices.Contains(Stages().Make().Fixed(), schemas.TopicJournal) {
-		t.Skip("no stage writes the journal")
-	}
 	receiver := testkit.NewReceiver(t)
 	receiver.Respond(byPath(map[string]int{"/bad": http.StatusBadRequest, "/sulky": http.StatusServiceUnavailable}))
 	file := filepath.Join(t.TempDir(), "workspace.yaml")
@@ -122,6 +117,12 @@ func TestACallIsTraced(t *testing.T) {
 	}
 	check("bad delivered/dead/delivered, good delivered/delivered, sulky waiting status_5xx/retried, duplicate", "m1")
 
+	lists(t)
+}
+
+// lists lists what was traced.
+func lists(t *testing.T) {
+	t.Helper()
 	if listed, err := typed(t, "trace", "--last", "1", "--destination", "good", "--json"); err != nil || !strings.Contains(listed, `"message_id":"m1"`) || strings.Count(listed, "\n") != 1 {
 		t.Errorf("the last of a destination: %s, %v", listed, err)
 	}
