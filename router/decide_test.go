@@ -71,7 +71,7 @@ func TestDecide(t *testing.T) {
 		},
 		"an order to forget a user, to nobody": {
 			headers: schemas.Headers{Source: "personas", Type: schemas.TypeDelete, Origin: schemas.OriginDeletion, Only: []string{"mail"}},
-			want:    []decision{{destination: "mail", result: filtered}, {destination: "push", result: filtered}, {destination: "sms", result: filtered}},
+			want:    []decision{{destination: "mail", result: filtered, why: "only"}, {destination: "push", result: filtered, why: "only"}, {destination: "sms", result: filtered, why: "only"}},
 		},
 		"of one that was sent again": {
 			headers: schemas.Headers{Source: "personas", Origin: schemas.OriginReplay, Only: []string{"gone"}},
@@ -83,11 +83,11 @@ func TestDecide(t *testing.T) {
 		},
 		"an imported call is for those that the import names": {
 			headers: schemas.Headers{Version: 2, Source: "web", Origin: schemas.OriginAPI, Only: []string{"crm"}},
-			want:    []decision{{destination: "crm", result: routed}, {destination: "lake", result: filtered}},
+			want:    []decision{{destination: "crm", result: routed}, {destination: "lake", result: filtered, why: "only"}},
 		},
 		"or for nobody": {
 			headers: schemas.Headers{Version: 2, Source: "web", Origin: schemas.OriginAPI, Only: []string{}},
-			want:    []decision{{destination: "crm", result: filtered}, {destination: "lake", result: filtered}},
+			want:    []decision{{destination: "crm", result: filtered, why: "only"}, {destination: "lake", result: filtered, why: "only"}},
 		},
 		"of yesterday, to one that refuses what is older": {
 			headers: schemas.Headers{Source: "past", Received: noon, Happened: noon.Add(-24 * time.Hour)},
@@ -95,7 +95,7 @@ func TestDecide(t *testing.T) {
 		},
 		"of the day before": {
 			headers: schemas.Headers{Source: "past", Received: noon, Happened: noon.Add(-24*time.Hour - time.Millisecond)},
-			want:    []decision{{destination: "news", result: filtered}},
+			want:    []decision{{destination: "news", result: filtered, why: "historical"}},
 		},
 		"of a thousand years ago, to one that accepts it": {
 			headers: schemas.Headers{Source: "web", Received: noon, Happened: noon.AddDate(-1000, 0, 0)},

@@ -53,7 +53,7 @@ m-1: track "Signed\u202eUp" from source web, user u1
     2026-11-22 12:01:20.000Z  redriven
     note: the destination was changed since, its endpoints may be others now
   erp: filtered by "Webhooks" in the call's integrations map
-  mail: filtered: the definition of the audience or trait names other destinations
+  mail: filtered: the definition of the audience or trait, or the import, names other destinations
 note: the user is suppressed: calls of this user are dropped from the time of the request on, and answered with 200
 note: deletion request r1, which names this user, is being carried out
 `, "\n")
