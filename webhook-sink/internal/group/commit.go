@@ -20,19 +20,18 @@ const (
 )
 
 // CommitLoop commits soon after something has finished, until ctx ends; while
-// nothing does, it sleeps. It does not break off a commit under way: the client
+// nothing does, it sleeps. When ctx ends it commits once more: what has finished by then
+// need not wait for attempts in flight, and the first write of a journal may take longer
+// than the last commit has. It does not break off a commit under way: the client
 // would drop the connection, and the broker could take up that commit behind the
 // last one of all, which would set the offsets back and let a clean stop repeat
 // events.
 func (m *Member) CommitLoop(ctx context.Context) {
-	for pause := m.Every; ; {
+	for pause := m.Every; ctx.Err() == nil; {
 		select {
 		case <-ctx.Done():
-			return
 		case <-m.Dispatcher.Finished():
-		}
-		if !waiting.Sleep(ctx, pause) {
-			return
+			waiting.Sleep(ctx, pause)
 		}
 		timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
 		pause = m.Every

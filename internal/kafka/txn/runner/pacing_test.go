@@ -93,17 +93,16 @@ func TestEventsShareATransaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 500
 		b, r := virtually(t)
-		ends := 0
+		var ends, fetches atomic.Int64 // the fake counts on goroutines of its own
 		b.Fake.ControlKey(kmsg.EndTxn.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
 			b.Fake.KeepControl()
-			ends++
+			ends.Add(1)
 			b.Fake.SleepControl(func() { virtual.Sleep(5 * time.Millisecond) })
 			return nil, nil, false
 		})
-		fetches := 0
 		b.Fake.ControlKey(kmsg.Fetch.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
 			b.Fake.KeepControl()
-			fetches++
+			fetches.Add(1)
 			return nil, nil, false
 		})
 		start(t, r)
@@ -112,8 +111,8 @@ func TestEventsShareATransaction(t *testing.T) {
 			virtual.Sleep(4 * time.Millisecond)
 		}
 		virtual.Sleep(time.Second)
-		if ends > n/4 || fetches > n/4*3 {
-			t.Errorf("%d transactions and %d fetches for %d events", ends, fetches, n)
+		if e, f := ends.Load(), fetches.Load(); e > n/4 || f > n/4*3 {
+			t.Errorf("%d transactions and %d fetches for %d events", e, f, n)
 		}
 		b.ReadAll(t, crm, n)
 	})
