@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
 )
 
@@ -22,8 +23,9 @@ const (
 	calls     = "deliver.calls"
 )
 
-// echoes is the second topic of a counter of two, with as many partitions as the first.
-const echoes = "deliver.echoes"
+// echoes is the second topic of a counter of two, with as many partitions as the first. It is
+// no output, by its name: what is in one shows that an installation is not new.
+const echoes = schemas.TopicPersonasInternal
 
 // counter is a stage with state: how often each key has come, on all that it reads. It
 // says each new number.
