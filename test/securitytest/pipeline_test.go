@@ -97,7 +97,7 @@ func (y *yard) everything(t *testing.T, create bool) {
 	y.command(t, "personas resync", "--destination", "told", "sign_ups")
 	y.delivered(t, "/told", `"traits":{"sign_ups":1}`, 2)
 	personas.stop(t)
-	y.start(t, "personas").ready(t).stop(t) // it restores what it had
+	personas = y.start(t, "personas").ready(t) // it restores what it had
 	y.delivered(t, "/good", first, 1)
 	y.delivered(t, "/flaky", first, 2)
 	y.delivered(t, "/bad", first, 1)
@@ -106,7 +106,12 @@ func (y *yard) everything(t *testing.T, create bool) {
 	y.listed(t, `"plan_violation"`)
 	y.poison(t)
 	y.listed(t, `"record_invalid"`)
+	// Who was never seen is told to nobody.
+	if status, text := ask(t, "http://wk_web:@"+in.collect+"/v1/track", `{"userId":"u2","event":"Signed Up"}`); status != http.StatusOK {
+		t.Fatalf("the call was answered %d %s", status, text)
+	}
 	y.deleteUser(t, in, "u2")
+	personas.stop(t)
 
 	if create {
 		y.deleteTopics(t, "dead-letters-redriven")
@@ -123,7 +128,14 @@ func (y *yard) everything(t *testing.T, create bool) {
 	y.delivered(t, "/good", second, 1)
 	y.delivered(t, "/good", first, 1)
 	y.command(t, "status")
+	if create {
+		y.deleteTopics(t, schemas.TopicImports)
+	}
+	for range 2 { // the second reads how far the first came
+		y.command(t, "import start", y.rows(t))
+	}
 	y.command(t, "trace", first)
+	_, _ = run(t, y.environment("audit"), "audit") // which can't say for all, since topics were deleted
 	y.command(t, "trace", "--last", "20", "--destination", "flaky")
 	in.stop(t)
 	router.stop(t)

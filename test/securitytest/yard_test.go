@@ -80,6 +80,7 @@ func (n *node) principals(t *testing.T) map[string]identity {
 		"dead-letters redrive": n.scram(t, kadm.ScramSha512, "redrive"),
 		"personas list":        n.certified(t, "asks"),
 		"personas resync":      n.scram(t, kadm.ScramSha256, "resync"),
+		"import start":         n.certified(t, "import"),
 		"audit":                n.certified(t, "audit"),
 		"status":               n.certified(t, "status"),
 		"trace":                n.scram(t, kadm.ScramSha256, "trace"),
@@ -185,6 +186,18 @@ func (y *yard) command(t *testing.T, role string, more ...string) string {
 		t.Fatalf("%s: %v\n%s", role, err, out)
 	}
 	return out
+}
+
+// rows is a file of past calls, of which the tracking plan blocks one; each time another.
+func (y *yard) rows(t *testing.T) string {
+	t.Helper()
+	y.calls++
+	file := filepath.Join(t.TempDir(), "calls.ndjson")
+	text := fmt.Sprintf(`{"type":"track","userId":"i%d","event":"Signed Up"}`+"\n"+`{"type":"track","userId":"i","event":"Unplanned"}`+"\n", y.calls)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // apply puts the workspace in force. A broker that is new makes topics of its own
