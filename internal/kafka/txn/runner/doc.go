@@ -22,10 +22,9 @@
 // has, or longer than its timeout, and then came again. It is filled by several polls,
 // since what was polled can't be put back (TestATransactionIsBoundedByWhatItWrites).
 //
-// At low rates records wait for company, thirty milliseconds at most. A transaction that
+// At low rates records wait for company, twenty milliseconds at most. A transaction that
 // begins as soon as the last has ended finds its markers still being written, and the
-// client backs off for longer than the wait. Nothing is polled meanwhile, or each record
-// would be a fetch of its own (TestEventsShareATransaction).
+// client backs off for longer than the wait (TestEventsShareATransaction).
 //
 // The producer id is asked for before the first poll, which ends the transaction of a
 // predecessor that was killed (TestAPredecessorsTransactionIsEndedAtOnce). A stop does not

@@ -64,20 +64,16 @@ func (r *Runner) prepare(ctx context.Context, fetches kgo.Fetches, patience time
 }
 
 // gather has the records in hand wait for company, and returns them with what has come
-// meanwhile. Most of the wait it does not poll: the client fetches again whenever all that
-// it holds was polled, and brokers answer a fetch with the first record there is, so that
-// each record would cost them one. What the first poll finds was fetched as the wait began,
-// a record or two; the fetch behind it brings all the rest. An error means that the session
-// is of no more use.
+// meanwhile. It polls all the time: what the client holds fetched keeps it from
+// fetching more. An error means that the session is of no more use.
 func (r *Runner) gather(ctx context.Context, s *kgo.GroupTransactSession, fetches kgo.Fetches) (kgo.Fetches, error) {
 	wait := r.gathering.Wait(time.Now())
-	rest := wait / 4
-	if wait == 0 || !waiting.Sleep(ctx, wait-rest) {
+	if wait == 0 {
 		return fetches, nil
 	}
-	ctx, done := context.WithTimeout(ctx, rest)
+	ctx, done := context.WithTimeout(ctx, wait)
 	defer done()
-	for range 2 {
+	for ctx.Err() == nil {
 		room := r.full.Halved(r.halvings).Next(r.fanOut) - fetches.NumRecords()
 		if room <= 0 {
 			break

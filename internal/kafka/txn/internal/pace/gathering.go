@@ -22,7 +22,7 @@ const (
 	// is, have little to be spared; and latency has its limits.
 	gatherTimes = 4
 	gatherLeast = 2 * time.Millisecond
-	gatherMost  = 30 * time.Millisecond
+	gatherMost  = 20 * time.Millisecond
 	// gatherEnough records share the cost of a transaction well enough. Where as many
 	// come within gatherLeast there is a backlog, or nearly, and nothing waits.
 	gatherEnough = 16

@@ -20,7 +20,7 @@ func TestGathering(t *testing.T) {
 		"just behind the last":          {4 * ms, 250, 0, 16 * ms},
 		"some time behind it":           {4 * ms, 250, 10 * ms, 6 * ms},
 		"the first after a pause":       {4 * ms, 250, time.Second, 0},
-		"slow brokers":                  {30 * ms, 250, 0, 30 * ms},
+		"slow brokers":                  {30 * ms, 250, 0, 20 * ms},
 		"enough come sooner":            {5 * ms, 1600, 0, 10 * ms},
 		"a backlog":                     {8 * ms, 100_000, 0, 0},
 		"a rate that is not known yet":  {3 * ms, 0, 0, 12 * ms},
