@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -137,7 +136,7 @@ func (b *bench) ask(t *testing.T, change func(*Run)) *Run {
 // entry is what the topic says of a run.
 func (b *bench) entry(t *testing.T, id string) *Entry {
 	t.Helper()
-	book, err := Load(t.Context(), b.Options(), b.topics)
+	book, err := (&Operator{Kafka: b.Options(), Topics: b.topics}).Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,13 +155,11 @@ func (b *bench) over(t *testing.T, id string) *Entry {
 }
 
 // drain has the sink of the test finish all that comes to some destinations.
-func (b *bench) drain(t *testing.T, destinations ...string) (stop func()) {
+func (b *bench) drain(t *testing.T, destinations ...string) {
 	t.Helper()
 	admin := kadm.NewClient(b.Client(t))
-	var rounds atomic.Int64
-	return testkit.Start(t, func(ctx context.Context) error {
+	testkit.Start(t, func(ctx context.Context) error {
 		for tick := time.NewTicker(10 * time.Millisecond); ctx.Err() == nil; <-tick.C {
-			rounds.Add(1)
 			for _, id := range destinations {
 				ends, err := admin.ListCommittedOffsets(ctx, schemas.ReplayTopic(id))
 				if err != nil {
