@@ -170,7 +170,7 @@ func whole(s *pipeline.Stage) error {
 	consumes := false
 	for _, topic := range s.Topics {
 		need(topic.Why != "", "no Why of %s", topic.Name)
-		need(!topic.Prefixed() || slices.Contains([]string{schemas.DeliverPrefix, schemas.RetryPrefix}, topic.Name), "no such prefix: %s", topic.Name)
+		need(!topic.Prefixed() || slices.Contains([]string{schemas.DeliverPrefix, schemas.RetryPrefix, schemas.ReplayPrefix}, topic.Name), "no such prefix: %s", topic.Name)
 		consumes = consumes || topic.Consumed != (pipeline.Verb{})
 	}
 	if g := s.Group; g.Name != "" {

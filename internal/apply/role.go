@@ -20,7 +20,7 @@ func Role(stages pipeline.Stages) acl.Role {
 			rules = append(rules, t.Rules("creates what stages may not", acl.Describe, acl.Create)...)
 		}
 	}
-	for _, topic := range []string{schemas.TopicRedriven, schemas.TopicImports, schemas.TopicReplays} {
+	for _, topic := range []string{schemas.TopicRedriven, schemas.TopicImports} {
 		rules = append(rules, acl.Topic(topic, "creates what commands may not", acl.Describe, acl.Create)...)
 	}
 	rules = append(rules, acl.Transactions(wstopic.TransactionalIDs, "replaces the workspace as a whole"))
