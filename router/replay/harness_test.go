@@ -36,7 +36,12 @@ type bench struct {
 
 func newBench(t *testing.T, destinations ...string) *bench {
 	t.Helper()
-	b := &bench{Cluster: testkit.Brokers(t)}
+	return newBenchOn(t, testkit.Brokers(t), destinations...)
+}
+
+func newBenchOn(t *testing.T, c *testkit.Cluster, destinations ...string) *bench {
+	t.Helper()
+	b := &bench{Cluster: c}
 	b.client = b.Client(t)
 	b.topics = topics.New(b.client, policy.Config{Partitions: 3, DeliverPartitions: 2, Replication: -1, RawRetention: time.Hour})
 	b.live = workspace.NewLive(connected(destinations...))
@@ -94,16 +99,12 @@ func event(user string, n int) *kgo.Record {
 // service returns one that is not running yet, like another process each time.
 func (b *bench) service(t *testing.T, changes ...func(*Settings)) *Service {
 	t.Helper()
-	options, err := kafka.Config{Brokers: b.Addrs}.Options(slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	reg := prometheus.NewRegistry()
 	b.reg = reg
 	set := Settings{
 		Logger: log, Registerer: reg, Destinations: telemetry.NewDestinations(100, reg, log), Workspace: b.live,
-		Kafka: options, Topics: b.topics, Judge: func() Judge { return listeners{} },
+		Kafka: b.Options(), Topics: b.topics, Judge: func() Judge { return listeners{} },
 		Readers: func(string) []string { return []string{sinkGroup} },
 	}
 	for _, change := range changes {
@@ -155,11 +156,11 @@ func (b *bench) over(t *testing.T, id string) *Entry {
 }
 
 // drain has the sink of the test finish all that comes to some destinations.
-func (b *bench) drain(t *testing.T, destinations ...string) {
+func (b *bench) drain(t *testing.T, destinations ...string) (stop func()) {
 	t.Helper()
 	admin := kadm.NewClient(b.Client(t))
-	testkit.Start(t, func(ctx context.Context) error {
-		for tick := time.NewTicker(10 * time.Millisecond); ctx.Err() == nil; <-tick.C {
+	return testkit.Start(t, func(ctx context.Context) error {
+		for tick := time.NewTicker(100 * time.Millisecond); ctx.Err() == nil; <-tick.C {
 			for _, id := range destinations {
 				ends, err := admin.ListCommittedOffsets(ctx, schemas.ReplayTopic(id))
 				if err != nil {
