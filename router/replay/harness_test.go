@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/policy"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
+	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
@@ -201,4 +203,15 @@ func (b *bench) once(t *testing.T, destination, run string, n int) {
 			t.Errorf("value %s under key %s", rec.Value, rec.Key)
 		}
 	}
+}
+
+// suppressing knows that a user is suppressed.
+func suppressing(t *testing.T, userID string) *regulation.Register {
+	t.Helper()
+	sum := sha256.Sum256([]byte(userID))
+	register := regulation.NewRegister(nil, nil)
+	if err := register.Apply(fmt.Appendf(nil, "suppression/%x", sum[:16]), []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	return register
 }
