@@ -15,6 +15,7 @@ const (
 	TopicJournal     = "journal"               // what became of each event, see package schemas/journal; key: <stage>/<topic>/<partition>
 	TopicWorkspace   = "workspace"             // sources and destinations; key: <kind>/<id>
 	TopicImports     = "imports"               // how far each import of files is; key: its digest
+	TopicReplays     = "replays"               // replays of raw-events: range, choice, how far each is; key: id of the run
 	TopicRegulations = "regulations"           // deletion requests and suppressed users; key: <kind>/<id>
 
 	// Of the stage personas, with as many partitions as raw-events. What concerns one user
@@ -27,9 +28,11 @@ const (
 const (
 	FamilyDeliver = "deliver"
 	FamilyRetry   = "webhook-retry"
+	FamilyReplay  = "replay"
 
 	DeliverPrefix = FamilyDeliver + "."
 	RetryPrefix   = FamilyRetry + "."
+	ReplayPrefix  = FamilyReplay + "."
 )
 
 // OwnPrefix begins the names of all consumer groups and transactional ids.
@@ -43,6 +46,21 @@ func DeliverTopic(destinationID string) string { return DeliverPrefix + destinat
 // topic of a destination.
 func DestinationOf(topic string) (id string, ok bool) {
 	id, ok = strings.CutPrefix(topic, DeliverPrefix)
+	if !ok || !ValidID(id) {
+		return "", false
+	}
+	return id, true
+}
+
+// ReplayTopic names the topic of what replays send to one destination once more:
+// "replay.crm" for "crm". What is in it waits behind the live events of
+// [DeliverTopic]. The id must satisfy [ValidID].
+func ReplayTopic(destinationID string) string { return ReplayPrefix + destinationID }
+
+// ReplayedTo is the inverse of [ReplayTopic]; false when topic is not the topic of
+// replays to a destination.
+func ReplayedTo(topic string) (id string, ok bool) {
+	id, ok = strings.CutPrefix(topic, ReplayPrefix)
 	if !ok || !ValidID(id) {
 		return "", false
 	}
@@ -79,6 +97,9 @@ func PrefixOf(topic string) string {
 	}
 	if _, retry := RetryDelayOf(topic); retry {
 		return RetryPrefix
+	}
+	if _, replay := ReplayedTo(topic); replay {
+		return ReplayPrefix
 	}
 	return ""
 }

@@ -25,6 +25,8 @@ type facts struct {
 	// passed are destinations of which the sink is past the event, whatever the journal
 	// says.
 	passed map[string]bool
+	// replays are what replays sent of the call, the earliest first.
+	replays []*sending
 }
 
 // try is what a sink says of one record of the event.
@@ -39,6 +41,7 @@ type letter struct {
 	DeadLetter
 
 	destination string
+	run         string // of the replay that sent the event; empty: it was a live one
 	from        schemas.Position
 }
 

@@ -65,7 +65,9 @@ type chase struct {
 	print   []byte
 	tries   []try
 	letters []letter
-	told    map[time.Time]bool // of which ends the dead letters were looked up
+
+	replayed []try              // attempts of replays, which are not among tries
+	told     map[time.Time]bool // of which ends the dead letters were looked up
 }
 
 func (c *chase) run(ctx context.Context) error {
@@ -82,7 +84,10 @@ func (c *chase) run(ctx context.Context) error {
 	if err := c.marks(ctx); err != nil {
 		return err
 	}
-	return c.rest(ctx)
+	if err := c.rest(ctx); err != nil {
+		return err
+	}
+	return c.replays(ctx)
 }
 
 // progress asks whether the router is past the calls.
@@ -199,8 +204,12 @@ func (c *chase) take(r *kgo.Record) error {
 		}
 	}
 	for attempt := range said.Attempts() {
-		if t := (try{attempt, said.Topic}); attempt.Fingerprint == wanted && !slices.Contains(c.tries, t) {
-			c.tries = append(c.tries, t)
+		into := &c.tries
+		if attempt.Run != "" {
+			into = &c.replayed
+		}
+		if t := (try{attempt, said.Topic}); attempt.Fingerprint == wanted && !slices.Contains(*into, t) {
+			*into = append(*into, t)
 		}
 	}
 	return nil
@@ -270,7 +279,7 @@ func (c *chase) assign() {
 		}
 	}
 	for _, l := range c.letters {
-		if l.Reason == schemas.ReasonPlanViolation {
+		if l.Reason == schemas.ReasonPlanViolation || l.run != "" {
 			continue
 		}
 		var of *facts

@@ -94,6 +94,10 @@ type Destination struct {
 	// Busy are the partitions of its topic on which users have more events than the
 	// receiver takes one at a time, ascending.
 	Busy []BusyPartition `json:"busy"`
+	// Replaying is what replays have sent and is not finished. It waits behind live events,
+	// and while the destination is down; it is counted by offsets, so nobody knows how old it is.
+	Replaying       Backlog `json:"replaying"`
+	ReplayedDeleted int64   `json:"replayedDeleted"` // of those, offsets that retention deleted before
 }
 
 // BusyPartition is one on which events of some users wait for one another, and for

@@ -69,6 +69,7 @@ func pack(l *deadletters.Letter, event *kgo.Record, now time.Time) (parcel, erro
 		Integrations: l.Headers.Integrations,
 		Only:         l.Headers.Only,
 		Origin:       schemas.OriginReplay,
+		Run:          l.Headers.Run,
 	})
 	return parcel{letter: l, event: fresh, mark: mark}, nil
 }
