@@ -305,7 +305,7 @@ func (a *audit) readLetters(ctx context.Context) error {
 			return nil
 		}
 		at := place{a.ledger.names.of(schemas.TopicDeadLetters), uint16(l.ID.Partition), l.ID.Offset}
-		return a.ledger.bury(at, l.Headers.From, a.prints.Of(l.Record), l.Headers.Destination, l.RedrivenAt)
+		return a.ledger.bury(at, l.Headers.From, a.prints.Of(l.Record), l.Headers.Destination, l.RedrivenAt, l.Arrived)
 	})
 }
 

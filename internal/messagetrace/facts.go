@@ -27,6 +27,8 @@ type facts struct {
 	passed map[string]bool
 	// replays are what replays sent of the call, the earliest first.
 	replays []*sending
+	// written says where the event stands on a topic that others read, by destination.
+	written map[string]string
 }
 
 // try is what a sink says of one record of the event.
