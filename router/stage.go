@@ -25,7 +25,7 @@ func Stage() *pipeline.Stage {
 			{Name: schemas.TopicReplays, Read: true, Write: true, Why: "knows replays, and how far they are"},
 			{Name: schemas.ReplayPrefix, Write: true, Why: "sends past events once more"},
 			{Name: schemas.TopicRegulations, Read: true, Why: "leaves suppressed users out of replays"},
-			{Name: schemas.TopicJournal, Write: true, Journal: true, Why: "writes down what became of each call"},
+			{Name: schemas.TopicJournal, Read: true, Write: true, Journal: true, Why: "writes down what became of each call, and reads what was sent before a replay"},
 		},
 		Group: pipeline.Group{
 			Name: Group,
@@ -36,6 +36,7 @@ func Stage() *pipeline.Stage {
 			},
 			Forgotten: "would wait for ROUTER_START, since no copy of its offsets was found",
 		},
+		Watches:      "sees how much of what replays sent is not delivered",
 		Transactions: pipeline.Transactions{Prefix: transactions, Why: "routes exactly once"},
 		Users:        true,
 		Config:       cfg,

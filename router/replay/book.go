@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -26,6 +27,36 @@ func (e *Entry) Over() bool {
 		p := e.Parts[id]
 		return p == nil || p.State == Open
 	})
+}
+
+// State is a word for people: waiting (for a router), running, paused, cancelled or done.
+func (e *Entry) State() string {
+	switch {
+	case e.Over() && slices.ContainsFunc(e.Run.Destinations, func(id string) bool { return e.Parts[id].State == Abandoned }):
+		return string(Cancelled)
+	case e.Over():
+		return string(Done)
+	case e.Run.Wish != Running:
+		return string(e.Run.Wish)
+	case e.Claim.Token == "":
+		return "waiting"
+	}
+	return string(Running)
+}
+
+// Remaining is about how long the run will take from here: as long for each event that is
+// left as it took for those that were read. False: nothing was read yet.
+func (e *Entry) Remaining() (d time.Duration, ok bool) {
+	for _, p := range e.Parts {
+		left := p.left(&e.Run)
+		read := e.Run.Events() - left
+		if p.State != Open || read == 0 {
+			continue
+		}
+		took := time.Duration(p.ActiveMs) * time.Millisecond
+		d, ok = max(d, time.Duration(float64(took)*float64(left)/float64(read))), true
+	}
+	return d, ok
 }
 
 // Sent is how many events were sent.

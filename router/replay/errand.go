@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -34,6 +33,8 @@ const (
 	// a topic is looked for this often.
 	idle      = 200 * time.Millisecond
 	reportDue = time.Minute
+	// renewEvery is how often it is looked whose data is to be deleted.
+	renewEvery = 30 * time.Second
 )
 
 // errTakenOver means that another process has the run now.
@@ -44,16 +45,19 @@ type errand struct {
 	s  *Service
 	id string
 
-	token  string
-	writer *txn.Writer
-	entry  *Entry // as the topic has it
-	terms  terms
-	legs   []*leg
-	beaten time.Time // when something was last written
-	told   time.Time // when something was last logged
+	token   string
+	writer  *txn.Writer
+	entry   *Entry // as the topic has it
+	terms   terms
+	legs    []*leg
+	beaten  time.Time // when something was last written
+	told    time.Time // when something was last logged
+	renewed time.Time // when it was last looked whose data is to be deleted
 
 	// Of all the times that it was taken.
 	survey *survey
+	gone   *deletions
+	had    map[string]byPartition // of --only missing, by destination
 	holds  map[string]*hold
 }
 
@@ -73,10 +77,8 @@ func (e *errand) carryOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.tell("replay begins, or goes on")
-	if err = e.prepare(ctx); err == nil {
-		err = e.loop(ctx)
-	}
+	e.tell("taken")
+	err = e.loop(ctx)
 	e.s.metrics.waiting.Sub(float64(e.waiting(false)))
 	if err == nil || ctx.Err() != nil {
 		return errors.Join(err, e.release(ctx))
@@ -148,7 +150,8 @@ func fenced(err error) error {
 	return err
 }
 
-// prepare looks for copies in the range, once in the life of the process.
+// prepare reads the range for what has to be known of all of it, once in the life of the
+// process.
 func (e *errand) prepare(ctx context.Context) error {
 	r := &e.entry.Run
 	id, err := e.s.set.Topics.ID(ctx, schemas.TopicRawEvents)
@@ -158,14 +161,23 @@ func (e *errand) prepare(ctx context.Context) error {
 	if r.TopicID != "" && id != r.TopicID {
 		return e.abandon(ctx, "raw-events was deleted and made again since the replay was started")
 	}
-	if e.survey != nil || e.entry.Run.Wish != Running {
-		return nil
+	s := &survey{
+		run: r, kafka: e.s.set.Kafka, client: e.s.set.Topics.Client, prints: journal.PrintsOf(id), journal: r.Choice.Missing,
+		each: func(*kgo.Record) error { return e.meanwhile(ctx) }, portion: func([]int32) {},
 	}
-	e.survey, err = surveyOf(ctx, e.s.set.Kafka, r.spans(), journal.PrintsOf(id), func(*kgo.Record) error { return e.meanwhile(ctx) })
+	e.gone = newDeletions(s.client, r)
+	err = errors.Join(e.gone.update(ctx), s.conduct(ctx))
 	if errors.Is(err, errInterrupted) {
 		return nil // the loop does what is wanted
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	e.survey, e.renewed, e.had = s, time.Now(), make(map[string]byPartition)
+	for _, destination := range r.Destinations {
+		e.had[destination] = s.had(destination)
+	}
+	return nil
 }
 
 // errInterrupted ends what is prepared for a run that is not to go on.
@@ -200,10 +212,15 @@ func (e *errand) loop(ctx context.Context) error {
 		case e.entry.Run.Wish == Cancelled:
 			return e.abandon(ctx, "")
 		case e.entry.Run.Wish == Paused:
-			e.tell("replay is paused")
+			e.tell("paused")
 			return nil
+		case e.survey == nil: // it had been paused meanwhile
+			if err := e.prepare(ctx); err != nil {
+				return err
+			}
+			continue
 		case e.over():
-			e.tell("replay is done")
+			e.tell("over")
 			return nil
 		}
 		wait, err := e.step(ctx)
@@ -214,7 +231,7 @@ func (e *errand) loop(ctx context.Context) error {
 			return err
 		}
 		if time.Since(e.told) >= reportDue {
-			e.tell("replay goes on")
+			e.tell("under way")
 		}
 		if wait > 0 {
 			e.rest(ctx, changed, wait)
@@ -244,7 +261,7 @@ func (e *errand) rest(ctx context.Context, changed <-chan struct{}, wait time.Du
 func (e *errand) step(ctx context.Context) (wait time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepTimeout)
 	defer cancel()
-	if err := e.renew(); err != nil {
+	if err := e.renew(ctx); err != nil {
 		return 0, err
 	}
 	if err := e.rooms(ctx); err != nil {
@@ -269,7 +286,14 @@ func (e *errand) step(ctx context.Context) (wait time.Duration, err error) {
 }
 
 // renew takes the terms that are in force now.
-func (e *errand) renew() error {
+func (e *errand) renew(ctx context.Context) error {
+	if time.Since(e.renewed) > renewEvery {
+		if err := e.gone.update(ctx); err != nil {
+			return err
+		}
+		e.renewed = time.Now()
+	}
+	e.terms.deleted = e.gone.since
 	e.terms.workspace, e.terms.today = e.s.set.Workspace.Load(), e.entry.Run.CreatedAt
 	if e.terms.judge == nil {
 		e.terms.judge = e.s.set.Judge()
@@ -290,7 +314,7 @@ func (e *errand) commit(ctx context.Context, all []*load) error {
 	var events, marks []*kgo.Record
 	now := time.Now()
 	for _, some := range all {
-		some.part.Updated = now.UTC().Truncate(time.Millisecond)
+		some.stamp(now)
 		mark, err := record(some.part, kindPart, e.id, some.leg.destination)
 		if err != nil {
 			return err
@@ -305,7 +329,7 @@ func (e *errand) commit(ctx context.Context, all []*load) error {
 	}
 	e.beaten = now
 	for _, some := range all {
-		some.leg.sent(some, now, e.entry.Run.Rate)
+		some.leg.sent(some, now)
 		e.s.metrics.count(some.leg.destination, some.before, some.part)
 	}
 	return nil
@@ -351,7 +375,7 @@ func (e *errand) abandon(ctx context.Context, why string) error {
 	if err := e.commit(ctx, all); err != nil {
 		return err
 	}
-	e.tell(cmp.Or(why, "replay is cancelled"))
+	e.tell(cmp.Or(why, "cancelled"))
 	return nil
 }
 
@@ -407,22 +431,18 @@ func (e *errand) waiting(still bool) (more int) {
 }
 
 // tell logs how far the run is.
-func (e *errand) tell(msg string) {
+func (e *errand) tell(state string) {
 	e.told = time.Now()
 	var sent, left int64
-	trouble := make(map[string]string)
+	var trouble []string
 	for _, l := range e.legs {
 		sent += l.part.Sent
 		left += l.part.left(&e.entry.Run)
 		if l.hold.trouble != "" {
-			trouble[l.destination] = l.hold.trouble
+			trouble = append(trouble, l.destination+" "+l.hold.trouble)
 		}
 	}
-	args := []any{"run", e.id, "destinations", len(e.legs), "sent", sent, "to_read", left}
-	for _, destination := range slices.Sorted(maps.Keys(trouble)) {
-		args = append(args, destination, trouble[destination])
-	}
-	e.s.log.Info(msg, args...)
+	e.s.log.Info("replay", "run", e.id, "state", state, "destinations", len(e.legs), "sent", sent, "to_read", left, "trouble", strings.Join(trouble, "; "))
 }
 
 // partitioner puts records of the topic `replays` into its partition 0, whose order is the

@@ -2,10 +2,10 @@ package replay
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +16,7 @@ import (
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/policy"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
+	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
@@ -37,7 +38,12 @@ type bench struct {
 
 func newBench(t *testing.T, destinations ...string) *bench {
 	t.Helper()
-	b := &bench{Cluster: testkit.Brokers(t)}
+	return newBenchOn(t, testkit.Brokers(t), destinations...)
+}
+
+func newBenchOn(t *testing.T, c *testkit.Cluster, destinations ...string) *bench {
+	t.Helper()
+	b := &bench{Cluster: c}
 	b.client = b.Client(t)
 	b.topics = topics.New(b.client, policy.Config{Partitions: 3, DeliverPartitions: 2, Replication: -1, RawRetention: time.Hour})
 	b.live = workspace.NewLive(connected(destinations...))
@@ -95,16 +101,12 @@ func event(user string, n int) *kgo.Record {
 // service returns one that is not running yet, like another process each time.
 func (b *bench) service(t *testing.T, changes ...func(*Settings)) *Service {
 	t.Helper()
-	options, err := kafka.Config{Brokers: b.Addrs}.Options(slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	reg := prometheus.NewRegistry()
 	b.reg = reg
 	set := Settings{
 		Logger: log, Registerer: reg, Destinations: telemetry.NewDestinations(100, reg, log), Workspace: b.live,
-		Kafka: options, Topics: b.topics, Judge: func() Judge { return listeners{} },
+		Kafka: b.Options(), Topics: b.topics, Judge: func() Judge { return listeners{} },
 		Readers: func(string) []string { return []string{sinkGroup} },
 	}
 	for _, change := range changes {
@@ -137,7 +139,7 @@ func (b *bench) ask(t *testing.T, change func(*Run)) *Run {
 // entry is what the topic says of a run.
 func (b *bench) entry(t *testing.T, id string) *Entry {
 	t.Helper()
-	book, err := Load(t.Context(), b.Options(), b.topics)
+	book, err := (&Operator{Kafka: b.Options(), Topics: b.topics}).Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,10 +161,8 @@ func (b *bench) over(t *testing.T, id string) *Entry {
 func (b *bench) drain(t *testing.T, destinations ...string) (stop func()) {
 	t.Helper()
 	admin := kadm.NewClient(b.Client(t))
-	var rounds atomic.Int64
 	return testkit.Start(t, func(ctx context.Context) error {
-		for tick := time.NewTicker(10 * time.Millisecond); ctx.Err() == nil; <-tick.C {
-			rounds.Add(1)
+		for tick := time.NewTicker(100 * time.Millisecond); ctx.Err() == nil; <-tick.C {
 			for _, id := range destinations {
 				ends, err := admin.ListCommittedOffsets(ctx, schemas.ReplayTopic(id))
 				if err != nil {
@@ -203,4 +203,15 @@ func (b *bench) once(t *testing.T, destination, run string, n int) {
 			t.Errorf("value %s under key %s", rec.Value, rec.Key)
 		}
 	}
+}
+
+// suppressing knows that a user is suppressed.
+func suppressing(t *testing.T, userID string) *regulation.Register {
+	t.Helper()
+	sum := sha256.Sum256([]byte(userID))
+	register := regulation.NewRegister(nil, nil)
+	if err := register.Apply(fmt.Appendf(nil, "suppression/%x", sum[:16]), []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	return register
 }

@@ -38,6 +38,7 @@ type leg struct {
 	pace        *waiting.Pace
 	rate        int
 
+	since   time.Time // when it was committed last, or taken
 	room    int64     // events that may be sent before looking again
 	looked  time.Time // when the room was looked at
 	counted bool      // among those that are waited for
@@ -74,7 +75,7 @@ func (e *errand) leg(destination string) *leg {
 	if part == nil {
 		part = newPart(&e.entry.Run, time.Now().UTC().Truncate(time.Millisecond))
 	}
-	return &leg{destination: destination, part: part, hold: h, num: -1}
+	return &leg{destination: destination, part: part, hold: h, num: -1, since: time.Now()}
 }
 
 // look takes in how much of what was sent is not delivered, or why the topic can't be had.
@@ -110,6 +111,12 @@ type load struct {
 
 // load is an empty one.
 func (l *leg) load() *load { return &load{leg: l, before: l.part, part: l.part.clone()} }
+
+// stamp says when the part was written, and adds the time since.
+func (s *load) stamp(now time.Time) {
+	s.part.Updated = now.UTC().Truncate(time.Millisecond)
+	s.part.ActiveMs += max(now.Sub(s.leg.since), 0).Milliseconds()
+}
 
 // gather puts together what may be sent now; else until is how long there is nothing to do.
 func (l *leg) gather(ctx context.Context, e *errand) (until time.Duration, some *load, err error) {
@@ -211,8 +218,8 @@ func (e *errand) decide(some *load, rec *kgo.Record) {
 	var c call
 	e.terms.look(&c, &run.Choice, rec)
 	reason := e.terms.verdict(&c, some.leg.destination)
-	if reason == Sent && e.survey.isCopy(rec) {
-		reason = Copy
+	if reason == Sent {
+		reason = e.survey.verdict(rec, e.had[some.leg.destination])
 	}
 	if reason == Sent && some.leg.hold.refused[schemas.Position{Topic: rec.Topic, Partition: rec.Partition, Offset: rec.Offset}] {
 		reason = TooLarge
@@ -226,8 +233,8 @@ func (e *errand) decide(some *load, rec *kgo.Record) {
 }
 
 // sent notes that a load is committed.
-func (l *leg) sent(some *load, now time.Time, rate int) {
-	l.part = some.part
+func (l *leg) sent(some *load, now time.Time) {
+	l.part, l.since = some.part, now
 	l.room -= int64(len(some.events))
 	l.hold.pause, l.hold.most = 0, 0
 	if l.pace == nil {

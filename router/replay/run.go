@@ -126,13 +126,15 @@ const (
 // Part is how far a run is with one destination; the key of its record is
 // part/<run>/<destination>. It is written in the transaction of the events that it counts.
 type Part struct {
-	State   State            `json:"state"`
-	Next    map[int32]int64  `json:"next"` // the offset to read next, by partition
-	Sent    int64            `json:"sent"`
-	Left    map[Reason]int64 `json:"left,omitempty"` // what was left out
-	Note    string           `json:"note,omitempty"` // why it came to its end, where nobody asked for it
-	Begun   time.Time        `json:"begun"`
-	Updated time.Time        `json:"updated"`
+	State State            `json:"state"`
+	Next  map[int32]int64  `json:"next"` // the offset to read next, by partition
+	Sent  int64            `json:"sent"`
+	Left  map[Reason]int64 `json:"left,omitempty"` // what was left out
+	Note  string           `json:"note,omitempty"` // why it came to its end, where nobody asked for it
+	Begun time.Time        `json:"begun"`
+	// ActiveMs is for how long it has been under way, pauses left out.
+	ActiveMs int64     `json:"activeMs"`
+	Updated  time.Time `json:"updated"`
 }
 
 // newPart is the part of a run of which nothing is done.

@@ -189,7 +189,7 @@ func (s *Service) followOne(ctx context.Context, caughtUp func()) error {
 		return err
 	}
 	span := &ranges.Span{Topic: schemas.TopicReplays, Next: all[0].Start, End: math.MaxInt64}
-	if err := ranges.Read(ctx, s.set.Kafka, []*ranges.Span{{Topic: span.Topic, Next: span.Next, End: all[0].End}}, ranges.Limits{Patience: patience}, s.take); err != nil {
+	if err = ranges.Read(ctx, s.set.Kafka, []*ranges.Span{{Topic: span.Topic, Next: span.Next, End: all[0].End}}, ranges.Limits{Patience: patience}, s.take); err != nil {
 		return err
 	}
 	caughtUp()

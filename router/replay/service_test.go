@@ -36,7 +36,7 @@ func TestKilledAgainAndAgain(t *testing.T) {
 	const n, kills = 2_000, 12
 	b := newBench(t, "crm", "lake")
 	b.fill(t, n)
-	r := b.ask(t, func(r *Run) { r.Rate = 1_000 })
+	r := b.ask(t, func(r *Run) { r.Rate = 100 })
 	b.drain(t, "crm", "lake")
 	for range kills {
 		ctx, kill := context.WithCancel(t.Context())
@@ -53,6 +53,10 @@ func TestKilledAgainAndAgain(t *testing.T) {
 	}
 	s := b.service(t, func(set *Settings) { set.Alone = true })
 	testkit.Start(t, s.Run)
+	o := &Operator{Kafka: b.Options(), Topics: b.topics}
+	if _, err := o.Change(t.Context(), r.ID, func(r *Run) error { r.Rate = MaxRate; return nil }); err != nil {
+		t.Fatal(err)
+	}
 	b.over(t, r.ID)
 	for _, id := range r.Destinations {
 		b.once(t, id, r.ID, n)

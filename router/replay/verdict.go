@@ -48,6 +48,7 @@ type terms struct {
 	judge      Judge
 	workspace  *workspace.Snapshot
 	suppressed func(userID []byte) bool
+	deleted    func(*kgo.Record) bool
 	// What is older than a destination's bound on this day is not for one that refuses the
 	// past.
 	today time.Time
@@ -76,6 +77,8 @@ func (t *terms) look(c *call, choice *Choice, rec *kgo.Record) {
 	// The key is the user's id, or an anonymous one, which nobody is suppressed by.
 	case t.suppressed != nil && t.suppressed(rec.Key):
 		c.reason = Suppressed
+	case t.deleted(rec):
+		c.reason = Deleted
 	default:
 		t.judge.Judge(&c.Call, &h, t.workspace)
 	}

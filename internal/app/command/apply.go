@@ -69,7 +69,7 @@ func (c *connection) apply(ctx context.Context, proc settings.Process, file stri
 			defer heard.again()
 			// Stages create topics too, where brokers allow them to, and need not be allowed
 			// to where somebody has applied a workspace.
-			all := slices.Concat(topics, proc.Config.Stages.Needed(), []string{schemas.TopicRedriven, schemas.TopicImports, schemas.TopicReplays})
+			all := slices.Concat(topics, proc.Config.Stages.Needed(), []string{schemas.TopicRedriven, schemas.TopicImports})
 			return c.topics.EnsureInSteps(ctx, func(done, total int) {
 				heard.again()
 				progress(done, total)
