@@ -76,6 +76,9 @@ func (a *agenda) failed(id string, now time.Time) {
 		p = &appointment{pause: retryAfter}
 		a.known[id] = p
 	}
+	if now.Sub(p.due) > longestPause {
+		p.pause = retryAfter // the last failure is long ago
+	}
 	p.due = now.Add(p.pause)
 	p.pause = min(2*p.pause, longestPause)
 }

@@ -282,7 +282,32 @@ func (e *errand) step(ctx context.Context) (wait time.Duration, err error) {
 	if len(all) == 0 {
 		return wait, nil
 	}
-	return 0, e.commit(ctx, all)
+	for _, some := range apart(all) {
+		if err := e.commit(ctx, some); err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+// apart puts loads together that may share a transaction: all but those under suspicion,
+// each of which has its own, behind that of the others.
+func apart(all []*load) (transactions [][]*load) {
+	var good, suspects []*load
+	for _, some := range all {
+		if some.leg.hold.suspect {
+			suspects = append(suspects, some)
+		} else {
+			good = append(good, some)
+		}
+	}
+	if len(good) > 0 {
+		transactions = append(transactions, good)
+	}
+	for _, some := range suspects {
+		transactions = append(transactions, []*load{some})
+	}
+	return transactions
 }
 
 // renew takes the terms that are in force now.
@@ -336,26 +361,40 @@ func (e *errand) commit(ctx context.Context, all []*load) error {
 }
 
 // failed finds out whom a transaction failed for, so that it costs the others no more than
-// one attempt.
+// one attempt: who is under suspicion writes alone.
 func (e *errand) failed(err error, all []*load) error {
 	for _, some := range all {
 		some.leg.reset()
 	}
+	if kafka.Fenced(err) {
+		return fenced(err)
+	}
 	var about *txn.RecordError
-	if !errors.As(err, &about) || kafka.Fenced(err) {
-		return fenced(err)
+	known := errors.As(err, &about)
+	culprit := all[0]
+	if known {
+		destination, _ := schemas.ReplayedTo(about.Record.Topic)
+		i := slices.IndexFunc(all, func(some *load) bool { return some.leg.destination == destination })
+		if i < 0 {
+			return err // it is the topic of runs
+		}
+		culprit = all[i]
 	}
-	destination, ok := schemas.ReplayedTo(about.Record.Topic)
-	i := slices.IndexFunc(all, func(some *load) bool { return ok && some.leg.destination == destination })
 	switch {
-	case i < 0:
-		return fenced(err)
-	case kafka.TooLarge(err):
-		all[i].shrink(err, e.s.log)
+	case known && kafka.TooLarge(err):
+		culprit.shrink(err, e.s.log)
 		return nil
+	case known:
+		culprit.leg.hold.fail("its topic accepts no records: "+about.Err.Error(), time.Now())
+		return nil
+	case len(all) == 1 && len(culprit.events) > 0:
+		culprit.leg.hold.fail("its topic accepts no records: "+err.Error(), time.Now())
+	default:
+		for _, some := range all {
+			some.leg.hold.suspect = true
+		}
 	}
-	all[i].leg.hold.fail("its topic accepts no records: "+about.Err.Error(), time.Now())
-	return err
+	return err // the writer may be of no more use
 }
 
 // abandon ends what is open of the run. Why is empty for one that was cancelled.

@@ -80,12 +80,17 @@ func (listeners) Judge(into *journal.Call, h *schemas.Headers, ws *workspace.Sna
 	}
 }
 
-// fill writes n events of ten users to raw-events.
+// fill writes n events of ten users to raw-events, numbered from 0.
 func (b *bench) fill(t *testing.T, n int) {
+	t.Helper()
+	b.fillFrom(t, 0, n)
+}
+
+func (b *bench) fillFrom(t *testing.T, from, n int) {
 	t.Helper()
 	all := make([]*kgo.Record, 0, n)
 	for i := range n {
-		all = append(all, event(fmt.Sprintf("u%d", i%10), i))
+		all = append(all, event(fmt.Sprintf("u%d", i%10), from+i))
 	}
 	if err := b.client.ProduceSync(t.Context(), all...).FirstErr(); err != nil {
 		t.Fatal(err)

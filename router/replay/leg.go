@@ -28,6 +28,9 @@ const (
 	stepsPerSecond = 4
 	// leastRoom is how many events may wait at a destination whatever the rate is.
 	leastRoom = 1_000
+	// mostPause is the longest time between two attempts at a topic that takes nothing. One
+	// holds up the other destinations for as long as a step may take.
+	mostPause = time.Minute
 )
 
 // leg is a part of a run that is in hand: what goes to one destination.
@@ -53,6 +56,7 @@ type leg struct {
 // has the run.
 type hold struct {
 	trouble string // for people; empty: nothing
+	suspect bool   // a transaction has failed with it, so it writes alone
 	until   time.Time
 	pause   time.Duration
 	most    int                       // events at a time; 0: no bound
@@ -60,8 +64,8 @@ type hold struct {
 }
 
 func (h *hold) fail(trouble string, now time.Time) {
-	h.trouble = trouble
-	h.pause = max(waiting.First, waiting.Next(h.pause))
+	h.trouble, h.suspect = trouble, true
+	h.pause = min(max(waiting.First, 2*h.pause), mostPause)
 	h.until = now.Add(h.pause)
 }
 
@@ -236,7 +240,7 @@ func (e *errand) decide(some *load, rec *kgo.Record) {
 func (l *leg) sent(some *load, now time.Time) {
 	l.part, l.since = some.part, now
 	l.room -= int64(len(some.events))
-	l.hold.pause, l.hold.most = 0, 0
+	l.hold.pause, l.hold.most, l.hold.suspect = 0, 0, false
 	if l.pace == nil {
 		return
 	}
