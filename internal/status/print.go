@@ -25,6 +25,7 @@ func Table(w io.Writer, r *Report) error {
 	p.destinations()
 	p.retries()
 	p.dead()
+	p.replays()
 	p.lastHour()
 	p.advice()
 	return p.out.Flush()

@@ -38,6 +38,7 @@ func (l *look) report(t *tally, spans []*span) *Report {
 		}
 	}
 	r.Destinations = l.destinations(t, left)
+	r.Replays = l.runs
 	r.Advice = Advise(r, l.window())
 	return r
 }
