@@ -27,7 +27,7 @@ func TestApplyAndRead(t *testing.T) {
 	c := testkit.Brokers(t)
 	p := publisher(t, c)
 	want := wstest.CRM()
-	if diff := cmp.Diff([]string{"+ source website", "+ destination crm", "+ audience big_spenders", "+ trait orders_30d", "+ identity settings"}, wstest.Lines(apply(t, p, want))); diff != "" {
+	if diff := cmp.Diff([]string{"+ source website", "+ destination crm", "+ destination glacier", "+ destination shelf", "+ destination warehouse", "+ audience big_spenders", "+ trait orders_30d", "+ identity settings"}, wstest.Lines(apply(t, p, want))); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
 	state := read(t, c)
@@ -35,7 +35,7 @@ func TestApplyAndRead(t *testing.T) {
 	if !state.Applied {
 		t.Error("not known to be applied")
 	}
-	c.ReadAll(t, schemas.TopicWorkspace, 6)
+	c.ReadAll(t, schemas.TopicWorkspace, 9)
 }
 
 func TestApplyWritesTheDifferenceAlone(t *testing.T) {
