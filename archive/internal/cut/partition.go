@@ -7,17 +7,23 @@ import "time"
 type Partition struct {
 	mark    Mark    // as the group has it
 	written bool    // the range that the mark announces is stored
-	cuts    []int64 // where ranges end that are closed and not done, the first one's begins at mark.From
+	cuts    []end   // of ranges that are closed and not done, the first one's begins at mark.From
 	next    int64   // to be read
 	stable  int64   // up to where there is something to be read, as far as is known
 	open    measure // of what was read since the last cut
+}
+
+// end is where a range ends, and when its first record was written; zero: nobody knows.
+type end struct {
+	offset int64
+	oldest time.Time
 }
 
 // Begin returns a partition that goes on where the group's mark is.
 func Begin(m Mark) *Partition {
 	p := &Partition{mark: m, next: m.From}
 	if m.Announced() {
-		p.cuts, p.next = []int64{m.To}, m.To
+		p.cuts, p.next = []end{{offset: m.To}}, m.To
 	}
 	return p
 }
@@ -27,6 +33,15 @@ func (p *Partition) Next() int64 { return p.next }
 
 // Mark is what the group has.
 func (p *Partition) Mark() Mark { return p.mark }
+
+// Oldest is when the first record was written that was read and is not stored; zero: there
+// is none, or nobody knows.
+func (p *Partition) Oldest() time.Time {
+	if len(p.cuts) > 0 {
+		return p.cuts[0].oldest
+	}
+	return p.open.oldest
+}
 
 // Busy reports whether ranges are closed and not done: there is no need to read on.
 func (p *Partition) Busy() bool { return len(p.cuts) > 0 }
@@ -61,7 +76,7 @@ func (p *Partition) Tick(l *Limits, now time.Time) {
 
 // cut closes the range that is open, before the next record to be read.
 func (p *Partition) cut() {
-	p.cuts = append(p.cuts, p.next)
+	p.cuts = append(p.cuts, end{p.next, p.open.oldest})
 	p.open.reset()
 }
 
@@ -90,7 +105,7 @@ func (p *Partition) Task() Task {
 	case len(p.cuts) == 0:
 		return Task{}
 	case !p.mark.Announced():
-		return Task{Announce, Mark{p.mark.From, p.cuts[0]}}
+		return Task{Announce, Mark{p.mark.From, p.cuts[0].offset}}
 	case !p.written:
 		return Task{Write, p.mark}
 	default:

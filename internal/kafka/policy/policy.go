@@ -97,7 +97,7 @@ func (c Config) known(name string) (Policy, bool) {
 		return Policy{Partitions: c.Partitions, Configs: expire(c.internal())}, true
 	case name == schemas.TopicPersonasChangelog:
 		return Policy{Partitions: c.Partitions, Configs: c.keepLast()}, true
-	case prefix == schemas.DeliverPrefix:
+	case IsDeliver(name):
 		return Policy{Partitions: c.DeliverPartitions, Configs: expire(c.backlog(c.DeliverRetention))}, true
 	case prefix == schemas.RetryPrefix:
 		return Policy{Partitions: c.Partitions, Configs: expire(c.backlog(c.RetryRetention))}, true
@@ -213,9 +213,11 @@ func BesideRaw(topic string) bool {
 	return topic == schemas.TopicPersonasInternal || topic == schemas.TopicPersonasChangelog
 }
 
-// IsDeliver reports whether a topic is a destination's.
+// IsDeliver reports whether a topic is that of a destination whose events a stage of ours
+// takes on: webhooks, or an archive.
 func IsDeliver(topic string) bool {
-	return schemas.PrefixOf(topic) == schemas.DeliverPrefix
+	prefix := schemas.PrefixOf(topic)
+	return prefix == schemas.DeliverPrefix || prefix == schemas.ArchivePrefix
 }
 
 // All are the settings, optional ones included.

@@ -1,0 +1,2 @@
+// Package archive is being written.
+package archive
