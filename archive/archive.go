@@ -96,8 +96,8 @@ func (a *Archive) Run(ctx context.Context) error {
 		err := a.once(ctx)
 		a.joined.Store(false)
 		a.metrics.watch(nil)
-		if err == nil || ctx.Err() != nil {
-			return nil
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // an orderly stop, whatever was interrupted
 		}
 		if !again(err) {
 			return err

@@ -18,7 +18,7 @@ import (
 func TestEventsAreArchived(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d := cold("cold", dir, 2_000, time.Second)
+	d := cold("cold", dir, 2_000)
 	b := newBench(t, testkit.Brokers(t), 3, d)
 	b.produce(d.Topic(), 3, 200)
 	m := b.make()
@@ -75,8 +75,8 @@ func (b *bench) journalled(topic string, n int) {
 // TestAStoreThatIsDown holds up its own destination alone, and is tried again.
 func TestAStoreThatIsDown(t *testing.T) {
 	t.Parallel()
-	good := cold("good", t.TempDir(), 1_000, time.Second)
-	bad := cold("bad", "/dev/null/archive", 1_000, time.Second)
+	good := cold("good", t.TempDir(), 1_000)
+	bad := cold("bad", "/dev/null/archive", 1_000)
 	b := newBench(t, testkit.Brokers(t), 2, good, bad)
 	m := b.make()
 	b.run(m)
@@ -117,7 +117,7 @@ func renamed(all map[string][]byte) map[string][]byte {
 func TestTwoArchivesInOnePlace(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	a, other := cold("a", dir, 1_000, time.Second), cold("b", dir, 1_000, time.Second)
+	a, other := cold("a", dir, 1_000), cold("b", dir, 1_000)
 	b := newBench(t, testkit.Brokers(t), 1, a, other)
 	b.produce(a.Topic(), 1, 20)
 	m := b.make()
@@ -135,7 +135,7 @@ func TestTwoArchivesInOnePlace(t *testing.T) {
 func TestATopicThatIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d := cold("cold", dir, 1_000, time.Second)
+	d := cold("cold", dir, 1_000)
 	b := newBench(t, testkit.Fake(t), 1, d)
 	b.produce(d.Topic(), 1, 40)
 	m := b.make()
@@ -163,7 +163,7 @@ func TestATopicThatIsMadeAnew(t *testing.T) {
 // TestADestinationThatIsGone: its events wait, and are archived when it is back.
 func TestADestinationThatIsGone(t *testing.T) {
 	t.Parallel()
-	d, other := cold("cold", t.TempDir(), 1_000, time.Second), cold("other", t.TempDir(), 1_000, time.Second)
+	d, other := cold("cold", t.TempDir(), 1_000), cold("other", t.TempDir(), 1_000)
 	b := newBench(t, testkit.Brokers(t), 1, d, other)
 	m := b.make()
 	b.run(m)
@@ -183,7 +183,7 @@ func TestWithoutArchives(t *testing.T) {
 	m := b.make()
 	b.run(m)
 	testkit.Until(t, func() bool { return m.Ready() == nil }, "it is ready")
-	d := cold("cold", t.TempDir(), 1_000, time.Second)
+	d := cold("cold", t.TempDir(), 1_000)
 	b.produceTo(d)
 	b.live.Store(snapshot(d))
 	testkit.Until(t, func() bool { return b.done(d.Topic()) && len(objects(t, d.Archive.Directory)) > 0 }, "all is archived")

@@ -58,10 +58,10 @@ func (b *bench) ensure(topics ...string) {
 }
 
 // cold is a destination that archives to a directory.
-func cold(id, directory string, maxBytes int, maxAge time.Duration) workspace.Destination {
+func cold(id, directory string, maxBytes int) workspace.Destination {
 	return workspace.Destination{
 		ID: id, Type: workspace.TypeArchive, Name: id, Enabled: true,
-		Archive: &workspace.Archive{Directory: directory, MaxBytes: workspace.Size(maxBytes), MaxAge: maxAge},
+		Archive: &workspace.Archive{Directory: directory, MaxBytes: workspace.Size(maxBytes), MaxAge: time.Second},
 	}
 }
 

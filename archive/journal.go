@@ -96,7 +96,7 @@ func (s *session) mend(ctx context.Context, client *kgo.Client, err error) error
 	var failed error
 	switch {
 	case errors.Is(err, kerr.UnknownTopicID):
-		failed = s.writer.Replace(client)
+		failed = s.writer.Replace(client) //nolint:contextcheck // the old client outlives the write
 	case errors.Is(err, kerr.UnknownTopicOrPartition):
 		failed = s.set.Topics.Ensure(ctx, schemas.TopicJournal)
 	}

@@ -159,21 +159,21 @@ func TestKilledAHundredTimes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		b := newBench(t, testkit.Virtual(t), 3, cold("cold", dir, 1_000, time.Second))
+		b := newBench(t, testkit.Virtual(t), 2, cold("cold", dir, 1_000))
 		topic := b.live.Load().Destinations()[0].Topic()
 		seen := &witness{bodies: make(map[string][]byte)}
 		luck := rand.New(rand.NewPCG(7, 7))
 		var zombies []*life
 		for range kills {
-			b.live.Store(snapshot(cold("cold", dir, 500+luck.IntN(4_000), time.Second)))
-			b.produce(topic, 3, 20+luck.IntN(80))
-			l := b.start(seen, 1+luck.IntN(40), luck.IntN(3) == 0)
+			b.live.Store(snapshot(cold("cold", dir, 2_000+luck.IntN(8_000))))
+			b.produce(topic, 2, 20+luck.IntN(40))
+			l := b.start(seen, 1+luck.IntN(20), luck.IntN(3) == 0)
 			for alive := true; alive; {
 				select {
 				case <-l.over:
 					alive = false
 				case <-time.After(3 * time.Second):
-					b.produce(topic, 3, 5)
+					b.produce(topic, 2, 4)
 				}
 			}
 			if l.zombie {

@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -134,7 +135,7 @@ func (s *session) commit(p *part, mark cut.Mark) bool {
 			return false
 		}
 		s.metrics.commits.WithLabelValues("failed").Inc()
-		s.complain(p.destination, "committing what is archived failed, retrying", err)
+		s.complain(p.destination, fmt.Errorf("commit offsets of %s: %w", p.Partition, err))
 		if !waiting.Sleep(s.running, commitAgain) {
 			return false
 		}

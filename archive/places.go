@@ -30,8 +30,9 @@ func placeOf(a *workspace.Archive) store.Place {
 
 // topicsOf returns the topics of all archives.
 func topicsOf(ws *workspace.Snapshot) []string {
-	var topics []string
-	for _, d := range ws.DestinationsOf(workspace.TypeArchive) {
+	archives := ws.DestinationsOf(workspace.TypeArchive)
+	topics := make([]string, 0, len(archives))
+	for _, d := range archives {
 		topics = append(topics, d.Topic())
 	}
 	return topics

@@ -59,7 +59,7 @@ func newSession(ctx context.Context, a *Archive) (*session, error) {
 	}
 	s.member = group.New(s.client, Group)
 	if a.set.Journal {
-		if s.writer, err = newWriter(a.set.Kafka); err != nil {
+		if s.writer, err = newWriter(a.set.Kafka); err != nil { //nolint:contextcheck // it outlives the session's end by its last records
 			s.client.Close()
 			return nil, err
 		}
@@ -89,9 +89,9 @@ func (s *session) run(ctx context.Context) error {
 	s.metrics.watch(s.backlog)
 	var own sync.WaitGroup
 	own.Go(s.follow)
-	err := s.consume()
+	err := s.consume() //nolint:contextcheck // it works in the session's own, which end in two steps
 	if err == nil && ctx.Err() == nil {
-		err = context.Cause(s.running)
+		err = context.Cause(s.running) //nolint:contextcheck // the session's own says why
 	}
 	s.giveUp(nil)
 	own.Wait()
@@ -153,12 +153,12 @@ func (s *session) consumeTopics(topics []string) bool {
 	defer cancel()
 	refused, err := s.set.Topics.Create(ctx, wanted...)
 	if err != nil {
-		s.complain("", "looking for topics to archive failed, retrying", err)
+		s.complain("", fmt.Errorf("look for topics: %w", err))
 		return false
 	}
 	for _, topic := range wanted {
 		if why := refused[topic]; why != nil {
-			s.complain("", "a topic can't be archived, retrying; all others are", fmt.Errorf("%s: %w", topic, why))
+			s.complain("", fmt.Errorf("topic %s, all others are consumed: %w", topic, why))
 			continue
 		}
 		s.known[topic] = true

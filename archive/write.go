@@ -42,7 +42,7 @@ func (s *session) archive(p *part, mark cut.Mark) bool {
 			return false
 		}
 		s.metrics.of(p.destination).failed.Inc()
-		s.complain(p.destination, "archiving failed, retrying", fmt.Errorf("%s offsets %d to %d: %w", p.Partition, mark.From, mark.To, err))
+		s.complain(p.destination, fmt.Errorf("%s, offsets %d to %d: %w", p.Partition, mark.From, mark.To, err))
 		if !waiting.Sleep(s.running, pause) {
 			return false
 		}
@@ -147,9 +147,9 @@ func (s *session) tellLost(p *part, offsets int64) {
 }
 
 // complain logs a failure: what a destination's log says again and again, it says seldom.
-func (a *Archive) complain(destination, what string, err error) {
+func (a *Archive) complain(destination string, err error) {
 	if passed, ok := a.failed.Admit(logging.Kind{Destination: destination}, time.Now()); ok {
-		a.log.Warn(what, "destination", destination, "error", err, "passed_over", passed)
+		a.log.Warn("archiving failed, retrying", "destination", destination, "error", err, "passed_over", passed)
 	}
 }
 

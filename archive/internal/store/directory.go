@@ -7,21 +7,27 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // directory keeps each object in a file.
-type directory struct{ root string }
+type directory struct {
+	root string
+
+	mu     sync.Mutex
+	synced map[string]bool // directories whose own entries are on the disk
+}
 
 const (
 	dirMode  = 0o750
 	fileMode = 0o640
 )
 
-func (d directory) path(name string) string { return filepath.Join(d.root, filepath.FromSlash(name)) }
+func (d *directory) path(name string) string { return filepath.Join(d.root, filepath.FromSlash(name)) }
 
 // Put implements [Store]: a file is written beside its place, and moved there when it is on
 // the disk. What an earlier try left is removed.
-func (d directory) Put(_ context.Context, name string, body []byte) error {
+func (d *directory) Put(_ context.Context, name string, body []byte) error {
 	path := d.path(name)
 	dir, base := filepath.Split(path)
 	if err := os.MkdirAll(dir, dirMode); err != nil {
@@ -42,7 +48,7 @@ func (d directory) Put(_ context.Context, name string, body []byte) error {
 		_ = os.Remove(f.Name()) // the next try removes it too
 		return err
 	}
-	return d.syncUp(filepath.Dir(path))
+	return d.sync(filepath.Dir(path))
 }
 
 func writeAll(f *os.File, body []byte) error {
@@ -66,23 +72,32 @@ func removeAll(dir, prefix string) error {
 	return err
 }
 
-// syncUp has the entries of a directory on the disk, and its own entry in those above it: it
-// may be new.
-func (d directory) syncUp(dir string) error {
-	root := filepath.Clean(d.root)
-	for {
-		if err := syncDir(dir); err != nil {
+// sync has the entries of a directory on the disk, and once in the life of the process its
+// own entry in those above it: it may be new, or have been when a process died.
+func (d *directory) sync(dir string) error {
+	d.mu.Lock()
+	known := d.synced[dir]
+	d.mu.Unlock()
+	if err := syncDir(dir); err != nil || known {
+		return err
+	}
+	for up := dir; len(up) > len(filepath.Clean(d.root)); {
+		up = filepath.Dir(up)
+		if err := syncDir(up); err != nil {
 			return err
 		}
-		if dir == root || len(dir) <= len(root) {
-			return nil
-		}
-		dir = filepath.Dir(dir)
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.synced == nil {
+		d.synced = make(map[string]bool)
+	}
+	d.synced[dir] = true
+	return nil
 }
 
 func syncDir(dir string) error {
-	f, err := os.Open(dir)
+	f, err := os.Open(filepath.Clean(dir))
 	if err != nil {
 		return err
 	}
@@ -90,7 +105,7 @@ func syncDir(dir string) error {
 }
 
 // Get implements [Store].
-func (d directory) Get(_ context.Context, name string) (body []byte, there bool, err error) {
+func (d *directory) Get(_ context.Context, name string) (body []byte, there bool, err error) {
 	body, err = os.ReadFile(d.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
@@ -99,7 +114,7 @@ func (d directory) Get(_ context.Context, name string) (body []byte, there bool,
 }
 
 // Has implements [Store].
-func (d directory) Has(_ context.Context, name string) (bool, error) {
+func (d *directory) Has(_ context.Context, name string) (bool, error) {
 	_, err := os.Stat(d.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil

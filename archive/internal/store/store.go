@@ -50,7 +50,7 @@ func Open(p Place) (Store, error) {
 	case p.Directory != "" && p.Bucket != "":
 		return nil, errors.New("the archive has a directory and a bucket, expected one of them")
 	case p.Directory != "":
-		return directory{p.Directory}, nil
+		return &directory{root: p.Directory}, nil
 	case p.Bucket != "":
 		return openBucket(p)
 	default:
