@@ -69,6 +69,13 @@ func RoutedTo(topic string) (id string, ok bool) {
 	return "", false
 }
 
+// Export is what a workspace wants of the topic of a destination that others read. Zero
+// values leave it to the settings.
+type Export struct {
+	Partitions int
+	Retention  time.Duration
+}
+
 func idBehind(prefix, topic string) (id string, ok bool) {
 	id, ok = strings.CutPrefix(topic, prefix)
 	if !ok || !ValidID(id) {

@@ -293,7 +293,7 @@ func (a *audit) readWaiting(ctx context.Context) error {
 func (a *audit) readLetters(ctx context.Context) error {
 	return a.letters.Each(ctx, func(l *deadletters.Letter) error {
 		at := place{a.ledger.names.of(schemas.TopicDeadLetters), uint16(l.ID.Partition), l.ID.Offset}
-		return a.ledger.bury(at, l.Headers.From, a.prints.Of(l.Record), l.Headers.Destination, l.RedrivenAt)
+		return a.ledger.bury(at, l.Headers.From, a.prints.Of(l.Record), l.Headers.Destination, l.RedrivenAt, l.Arrived)
 	})
 }
 

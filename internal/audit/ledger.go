@@ -121,10 +121,11 @@ func (l *ledger) decided(call *journal.Call, at place, when uint32, first bool) 
 		}
 		destination := l.names.of(d.Destination)
 		f := fact{fingerprint: call.Fingerprint, destination: destination, kind: sent, at: at, source: source, when: when}
-		switch {
-		case d.Result == journal.Filtered:
-			count(destination, func(r *Row) *int64 { return &r.Filtered })
+		if outcome := settled(&d); outcome != nil {
+			count(destination, outcome)
 			continue
+		}
+		switch {
 		case !first:
 			l.row(source, destination).Repeats++
 			continue
@@ -134,6 +135,18 @@ func (l *ledger) decided(call *journal.Call, at place, when uint32, first bool) 
 		if err := l.piles.add(f); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// settled is what a decision comes to of which nothing more is to be told: what was left out,
+// and what is on a topic, where to be is to be delivered. Nil: somebody else tells.
+func settled(d *journal.Decision) func(*Row) *int64 {
+	switch {
+	case d.Result == journal.Filtered:
+		return func(r *Row) *int64 { return &r.Filtered }
+	case d.Result == journal.Sent && d.Why != "":
+		return func(r *Row) *int64 { return &r.Delivered }
 	}
 	return nil
 }
@@ -176,9 +189,10 @@ func (l *ledger) wait(topic string, partition int32, offset int64, fingerprint u
 	})
 }
 
-// bury takes a dead letter, and when it was sent again; zero: never. Of one that the router
-// gave up before it knew a destination, from says which call it was.
-func (l *ledger) bury(at place, from schemas.Position, fingerprint uint64, destination string, again time.Time) error {
+// bury takes a dead letter, when it was sent again, zero: never, and whether it arrived by
+// that. Of one that the router gave up before it knew a destination, from says which call it
+// was.
+func (l *ledger) bury(at place, from schemas.Position, fingerprint uint64, destination string, again time.Time, arrived bool) error {
 	if destination == "" {
 		if from.Topic != schemas.TopicRawEvents {
 			return nil // it never was on raw-events
@@ -191,6 +205,10 @@ func (l *ledger) bury(at place, from schemas.Position, fingerprint uint64, desti
 		return err
 	}
 	f.kind, f.when = redriven, seconds(again)
+	if err := l.piles.add(f); err != nil || !arrived {
+		return err
+	}
+	f.kind, f.fresh = delivered, true // on the destination's topic, where nobody attempts anything
 	return l.piles.add(f)
 }
 

@@ -25,6 +25,8 @@ type facts struct {
 	// passed are destinations of which the sink is past the event, whatever the journal
 	// says.
 	passed map[string]bool
+	// written says where the event stands on a topic that others read, by destination.
+	written map[string]string
 }
 
 // try is what a sink says of one record of the event.

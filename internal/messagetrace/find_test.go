@@ -227,7 +227,7 @@ func TestFind(t *testing.T) {
 	letter := p.buried(last, schemas.ReasonStatus4xx, "crm")
 	p.tried(last, format.Attempt{Outcome: format.Dead, Number: 1, Reason: schemas.ReasonStatus4xx})
 	p.check("dies", "u3", "crm dead dead buried")
-	mark, err := deadletters.Mark(&deadletters.Letter{ID: deadletters.ID{Partition: letter.Partition, Offset: letter.Offset}, Record: letter}, time.Now())
+	mark, err := deadletters.Mark(&deadletters.Letter{ID: deadletters.ID{Partition: letter.Partition, Offset: letter.Offset}, Record: letter}, time.Now(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,6 +235,16 @@ func TestFind(t *testing.T) {
 	p.check("dies", "u3", "crm waiting dead buried redriven")
 	p.tried(p.write(deliver, "u3", schemas.Headers{MessageID: "dies", Origin: schemas.OriginReplay}), format.Attempt{Outcome: format.Delivered, Number: 1})
 	p.check("dies", "u3", "crm delivered dead delivered buried redriven")
+
+	written := p.call("u8", "written")
+	p.routed(written, format.Routed, sent, format.Decision{Destination: "warehouse", Result: format.Sent, Why: "shop.calls"})
+	p.check("written", "u8", "crm waiting; warehouse delivered")
+	p.CreateTopics(t, 1, "shop.calls")
+	p.log = &messagetrace.Log{Topics: p.log.Topics, Router: routers, Sink: sinks, Workspace: p.log.Workspace}
+	copied := p.write("shop.calls", "u8", schemas.Headers{MessageID: "written"})
+	if got, want := p.find("written", "u8").Calls[0].Destinations[1].WrittenTo, fmt.Sprintf("shop.calls[0]@%d", copied.Offset); got != want {
+		t.Errorf("written to %q, want %q", got, want)
+	}
 
 	p.routed(p.call("u4", "unheard"), format.Unconnected)
 	p.check("unheard", "u4", " unconnected")

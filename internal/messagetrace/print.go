@@ -140,6 +140,11 @@ func (d *Destination) verdict() string {
 		return "dead: " + terminal.Safe(cmp.Or(d.Reason, "for a reason that is not known"))
 	case Waiting:
 		return d.waits()
+	case Delivered:
+		if d.WrittenTo != "" {
+			return "written to topic " + terminal.Safe(d.WrittenTo)
+		}
+		return string(d.Outcome)
 	default:
 		return string(d.Outcome)
 	}

@@ -123,6 +123,9 @@ func (p *printer) destinations() {
 	quiet := 0
 	for i := range p.r.Destinations {
 		d := &p.r.Destinations[i]
+		if d.Export != nil {
+			continue
+		}
 		if len(p.r.Destinations) > screenful && d.quiet() && dead[d.ID] == 0 {
 			quiet++
 			continue
@@ -132,7 +135,9 @@ func (p *printer) destinations() {
 			number(Backlog{Events: dead[d.ID], Bound: p.r.DeadLetters.Bound}), failing(d),
 		})
 	}
-	p.table(rows)
+	if len(rows) > 1 {
+		p.table(rows)
+	}
 	if quiet > 0 {
 		p.say("%s more destinations, for which nothing is waiting\n", terminal.Count(int64(quiet)))
 	}
@@ -141,6 +146,23 @@ func (p *printer) destinations() {
 		for _, e := range d.Endpoints {
 			p.say("  %s: %s retries are for %s\n", d.ID, terminal.Count(e.Events), terminal.Safe(e.URL))
 		}
+	}
+	p.exports(dead, back)
+}
+
+// exports shows the destinations that are topics, of which nothing waits here.
+func (p *printer) exports(dead map[string]int64, back string) {
+	rows := [][]string{{"TOPIC FOR OTHERS", "OF DESTINATION", "IS", "PARTITIONS", "HOLDS", "DEAD IN " + back}}
+	for i := range p.r.Destinations {
+		if d := &p.r.Destinations[i]; d.Export != nil {
+			rows = append(rows, []string{
+				terminal.Safe(d.Export.Topic), d.ID, string(d.State), terminal.Count(int64(d.Export.Partitions)),
+				number(Backlog{Events: d.Export.Events, Bound: AtMost}), number(Backlog{Events: dead[d.ID], Bound: p.r.DeadLetters.Bound}),
+			})
+		}
+	}
+	if len(rows) > 1 {
+		p.table(rows)
 	}
 }
 

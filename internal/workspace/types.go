@@ -99,6 +99,31 @@ func (s *Size) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// left says what becomes of the topic of a destination; nil: it is not there.
+func left(before, after *Destination) string {
+	switch {
+	case before == nil:
+		return ""
+	case after != nil && before.Topic() == after.Topic():
+		if before.Is(TypeTopic) && !equal(before.Export, after.Export) {
+			return "topic " + after.Topic() + " keeps its partitions and its retention if it is there: `anabranch doctor` tells where they differ, and how to change them"
+		}
+		return ""
+	case before.Is(TypeTopic):
+		return "topic " + before.Topic() + " is not deleted: it keeps what it holds for its retention, and nothing more is written to it"
+	case before.Is(TypeArchive):
+		return "topic " + before.Topic() + " is not deleted: what waits there is not archived any more"
+	default:
+		return "topic " + before.Topic() + " is not deleted: what waits there goes to dead-letters"
+	}
+}
+
+// equal compares what two exports say; nil says nothing.
+func equal(a, b *Export) bool {
+	var none Export
+	return *cmp.Or(a, &none) == *cmp.Or(b, &none)
+}
+
 // DestinationsOf returns the destinations of a type, ascending by id. A stage works for
 // those of its type alone; what a later release may add no stage of this one touches.
 func (s *Snapshot) DestinationsOf(kind string) []*Destination { return s.byType[kind] }
@@ -107,6 +132,29 @@ func (s *Snapshot) DestinationsOf(kind string) []*Destination { return s.byType[
 func (s *Snapshot) ByTopic(topic string) (*Destination, bool) {
 	d, ok := s.byTopic[topic]
 	return d, ok
+}
+
+// Exports returns the topics of the destinations of the type topic, by name, and what is
+// wanted of each.
+func (s *Snapshot) Exports() map[string]schemas.Export {
+	all := make(map[string]schemas.Export)
+	for _, d := range s.DestinationsOf(TypeTopic) {
+		var wanted schemas.Export
+		if d.Export != nil {
+			wanted = schemas.Export{Partitions: d.Export.Partitions, Retention: d.Export.Retention}
+		}
+		all[d.Topic()] = wanted
+	}
+	return all
+}
+
+// Topics returns the topics of all destinations.
+func (s *Snapshot) Topics() []string {
+	topics := make([]string, len(s.destinations))
+	for i, d := range s.destinations {
+		topics[i] = d.Topic()
+	}
+	return topics
 }
 
 // classify computes what the two look up.

@@ -72,3 +72,31 @@ func TestKeysOfAnArchiveAreSecrets(t *testing.T) {
 		t.Errorf("sealed: %t, and before %t", after.Sealed(), before.Sealed())
 	}
 }
+
+// TestWhatIsLeftOfATopic is said of whatever takes a topic from the router.
+func TestWhatIsLeftOfATopic(t *testing.T) {
+	t.Parallel()
+	hooks := workspace.Destination{ID: "a", Type: workspace.TypeWebhooks, Endpoints: []workspace.Endpoint{{URL: "http://a"}}}
+	topic := workspace.Destination{ID: "a", Type: workspace.TypeTopic}
+	named := workspace.Destination{ID: "a", Type: workspace.TypeTopic, Export: &workspace.Export{Name: "calls"}}
+	wider := workspace.Destination{ID: "a", Type: workspace.TypeTopic, Export: &workspace.Export{Partitions: 12}}
+	archive := workspace.Destination{ID: "a", Type: workspace.TypeArchive, Archive: &workspace.Archive{Directory: "a"}}
+	off := workspace.Destination{ID: "a", Type: workspace.TypeTopic, Name: "A", Export: &workspace.Export{}}
+	for _, tt := range []struct {
+		before, after []workspace.Destination
+		want          string
+	}{
+		{nil, []workspace.Destination{topic}, ""},
+		{[]workspace.Destination{topic}, []workspace.Destination{off}, ""},
+		{[]workspace.Destination{hooks}, nil, "topic deliver.a is not deleted: what waits there goes to dead-letters"},
+		{[]workspace.Destination{hooks}, []workspace.Destination{topic}, "topic deliver.a is not deleted: what waits there goes to dead-letters"},
+		{[]workspace.Destination{topic}, []workspace.Destination{named}, "topic deliver.export.a is not deleted: it keeps what it holds for its retention, and nothing more is written to it"},
+		{[]workspace.Destination{archive}, []workspace.Destination{hooks}, "topic deliver.archive.a is not deleted: what waits there is not archived any more"},
+		{[]workspace.Destination{topic}, []workspace.Destination{wider}, "topic deliver.export.a keeps its partitions and its retention if it is there: `anabranch doctor` tells where they differ, and how to change them"},
+	} {
+		changes := workspace.Diff(workspace.NewSnapshot(nil, tt.before), workspace.NewSnapshot(nil, tt.after))
+		if len(changes) != 1 || changes[0].Left != tt.want {
+			t.Errorf("%+v\nwant %s", changes, tt.want)
+		}
+	}
+}

@@ -97,7 +97,7 @@ func TestRetentionIsAsSet(t *testing.T) {
 		schemas.TopicJournal:            {10 * time.Hour, 720 * time.Hour, 720 * time.Hour},
 		schemas.TopicRedriven:           {18 * time.Hour, 1440 * time.Hour, 1440 * time.Hour},
 	} {
-		for config, want := range map[Config]time.Duration{set: want.set, {}: want.unset, embedded: want.embedded} {
+		for config, want := range map[*Config]time.Duration{&set: want.set, {}: want.unset, &embedded: want.embedded} {
 			p, err := config.Of(topic)
 			if got := p.Configs[RetentionMs]; err != nil || got != strconv.FormatInt(want.Milliseconds(), 10) {
 				t.Errorf("%s with %+v is kept for %s ms, want %s (%v)", topic, config, got, want, err)
@@ -110,7 +110,7 @@ func TestRetentionIsAsSet(t *testing.T) {
 func TestMinInSyncIsTheBrokersUnlessSet(t *testing.T) {
 	t.Parallel()
 	for _, topic := range everyTopic() {
-		for config, want := range map[Config]string{{MinInSync: -1}: "", {MinInSync: 2}: "2"} {
+		for config, want := range map[*Config]string{{MinInSync: -1}: "", {MinInSync: 2}: "2"} {
 			p, err := config.Of(topic)
 			if got := p.Configs[minInSync]; err != nil || got != want {
 				t.Errorf("min.insync.replicas of %s is %q, want %q (%v)", topic, got, want, err)

@@ -1,5 +1,5 @@
 // Package subscription says which topics the sink consumes: those of all
-// destinations and of all retry delays.
+// destinations with webhooks and of all retry delays.
 package subscription
 
 import (
@@ -164,11 +164,12 @@ func (s *Subscription) Retries() []string {
 // whether they have been added since or not.
 func (s *Subscription) Leftovers() []string { return s.leftovers }
 
-// DeliverTopics returns the topics of a workspace's destinations.
+// DeliverTopics returns the topics of a workspace's destinations with webhooks.
 func DeliverTopics(ws *workspace.Snapshot) []string {
-	topics := make([]string, 0, len(ws.Destinations()))
-	for _, dest := range ws.Destinations() {
-		topics = append(topics, schemas.DeliverTopic(dest.ID))
+	ours := ws.DestinationsOf(workspace.TypeWebhooks)
+	topics := make([]string, 0, len(ours))
+	for _, dest := range ours {
+		topics = append(topics, dest.Topic())
 	}
 	return topics
 }
