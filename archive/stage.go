@@ -2,6 +2,7 @@ package archive
 
 import (
 	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -23,6 +24,7 @@ func Stage() *pipeline.Stage {
 			{Name: schemas.TopicRawEvents, Journal: true, Why: "knows by its id how calls are named in the journal"},
 		},
 		Group:   pipeline.Group{Name: Group, Forgotten: "would archive again what it had archived, under other names"},
+		Serves:  workspace.TypeArchive,
 		Secrets: true,
 		Config:  cfg,
 		New: func(p *pipeline.Process) (*pipeline.Made, error) {
