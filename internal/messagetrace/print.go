@@ -149,6 +149,9 @@ func (d *Destination) verdict() string {
 		if d.WrittenTo != "" {
 			return "written to topic " + terminal.Safe(d.WrittenTo)
 		}
+		if d.ArchivedIn != "" {
+			return "archived in " + terminal.Safe(d.ArchivedIn)
+		}
 		return string(d.Outcome)
 	default:
 		return string(d.Outcome)

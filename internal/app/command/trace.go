@@ -13,6 +13,7 @@ import (
 	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/terminal"
+	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 	"github.com/anabranch/anabranch/personas/ask"
 	"github.com/anabranch/anabranch/schemas"
@@ -126,6 +127,10 @@ func withTrace(ctx context.Context, program settings.Program, stages pipeline.St
 			Progress: p.back,
 		}
 		for _, s := range stages {
+			if s.Serves == workspace.TypeArchive {
+				log.Archive = s.Group.Name
+				continue
+			}
 			if i := slices.IndexFunc(s.Topics, func(t pipeline.Topic) bool { return t.Name == schemas.DeliverPrefix }); i >= 0 && s.Group.Name != "" {
 				if s.Topics[i].Write {
 					log.Router = s.Group.Name
