@@ -12,9 +12,9 @@ import (
 // maxRaw bounds what is shown of a value that is not JSON.
 const maxRaw = 2048
 
-// pretty returns JSON over several lines; what is not JSON in quotes, cut. What a
+// Pretty returns JSON over several lines; what is not JSON in quotes, cut. What a
 // terminal would act on is written as \u escapes, which leaves it the same JSON.
-func pretty(value []byte) string {
+func Pretty(value []byte) string {
 	var indented bytes.Buffer
 	value = bytes.Trim(value, " \t\r\n") // json.Indent leaves what stands behind
 	if err := json.Indent(&indented, value, "", "  "); err != nil {
