@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/anabranch/anabranch/internal/app/settings"
+	"github.com/anabranch/anabranch/internal/console"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/internal/service"
 	"github.com/anabranch/anabranch/internal/telemetry"
@@ -117,7 +118,13 @@ func (r *run) tiers(p *plumbing, file *workspace.Snapshot) [][]service.Service {
 	ready := func() error { return service.Readiness(all...) }
 	telemetry.RegisterProcess(p.registry, version(), ready)
 	admin := telemetry.Admin{Gatherer: p.registry, Ready: ready, Profiles: p.cfg.AdminPprof, Routes: p.routes()}
-	ground := []service.Service{service.NewHTTPServer("admin", p.adminPort, admin.Handler(), p.log)}
+	var ground []service.Service
+	if p.cfg.Console {
+		pages := p.console()
+		admin.Routes = append(admin.Routes, telemetry.Route{Page: console.Page(), Handler: pages.Handler()})
+		ground = append(ground, pages)
+	}
+	ground = append(ground, service.NewHTTPServer("admin", p.adminPort, admin.Handler(), p.log))
 	if p.broker != nil {
 		ground = append(ground, p.broker)
 	}

@@ -1,0 +1,133 @@
+package console
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/anabranch/anabranch/internal/audit"
+	"github.com/anabranch/anabranch/internal/status"
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+const (
+	local  = "127.0.0.1:50000"
+	remote = "192.0.2.7:50000"
+	token  = schemas.Secret("zqAdminToken7")
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// sample is a report with something in each of its parts.
+func sample() *status.Report {
+	ago := func(d time.Duration) *time.Time { return new(noon.Add(-d)) }
+	r := &status.Report{
+		At: noon, Brokers: []string{"kafka-1:9092"},
+		Stages: []status.Stage{
+			{Name: "router", Group: "anabranch-router", Members: []status.Member{}, Unread: []status.Unread{
+				{Topic: "raw-events", Waiting: status.Backlog{Events: 1_204, Bound: status.AtMost, Oldest: ago(95 * time.Second)}},
+			}},
+			{Name: "webhook-sink", Group: "anabranch-webhook-sink", State: "Stable", Members: []status.Member{
+				{Instance: "webhook-sink-a", Host: "10.0.0.4", Partitions: map[string]int{"deliver": 12, "webhook-retry": 42}},
+			}},
+		},
+		Destinations: []status.Destination{
+			{
+				ID: "crm", State: status.Enabled, Undelivered: status.Backlog{Events: 17, Bound: status.AtMost, Oldest: ago(2 * time.Minute)},
+				Retrying: status.Backlog{Events: 1_187, Bound: status.AtLeast, Oldest: ago(118 * time.Minute)}, Withheld: 900, FailingSince: ago(118 * time.Minute),
+				Failures:  []status.Failure{{Reason: schemas.ReasonStatus5xx, Detail: "endpoint answered 503", Events: 1_180}},
+				Endpoints: []status.Endpoint{{URL: "https://crm.example.com/hooks", Events: 1_187}},
+				Busy:      []status.BusyPartition{{Partition: 4, Keys: 2, Events: 1_150}},
+			},
+			{ID: "mail", State: status.Enabled},
+			{ID: "old", State: status.Removed, Undelivered: status.Backlog{Events: 1, Bound: status.Exact, Oldest: ago(time.Second)}},
+		},
+		Retries: []status.Retry{
+			{Delay: "5s", Waiting: status.Backlog{Bound: status.Exact}},
+			{Delay: "8m", Waiting: status.Backlog{Events: 1_250, Bound: status.AtMost, Oldest: ago(118 * time.Minute)}, Overdue: 40},
+		},
+		DeadLetters: status.DeadLetters{Since: noon.Add(-24 * time.Hour), Bound: status.Exact, Groups: []status.DeadGroup{
+			{Destination: "mail", Reason: schemas.ReasonStatus4xx, Events: 12, Redriven: 2, First: noon.Add(-20 * time.Hour), Last: noon.Add(-time.Hour), Detail: "endpoint answered 410"},
+		}},
+		LastHour: &audit.Glance{Accepted: 120_400, Delivered: 118_000, Filtered: 1_090, Duplicate: 20, Dead: 12, OnTheWay: 1_278, Missing: 3, Complete: true},
+	}
+	r.Advice = status.Advise(r, 4*time.Hour)
+	return r
+}
+
+func sampleWorkspace() *workspace.Live {
+	return workspace.NewLive(workspace.NewSnapshot(
+		[]workspace.Source{{ID: "website", Name: "Web site", Enabled: true}, {ID: "app", Name: "App"}},
+		[]workspace.Destination{
+			{ID: "crm", Type: workspace.TypeWebhooks, Name: "CRM", Enabled: true, Sources: []string{"website"}, SharedSecret: "zqShared", Endpoints: []workspace.Endpoint{
+				{URL: "https://user:zqPassword@crm.example.com/hooks?key=zqQuery", Headers: []workspace.Header{{Name: "Authorization", Value: "zqHeader"}}},
+			}},
+			{ID: "mail", Type: workspace.TypeWebhooks, Name: "Mail", Enabled: true, Sources: []string{"website"}},
+		},
+	))
+}
+
+// newConsole returns one that is open, and whose questions have answers, with some changes.
+func newConsole(t *testing.T, change func(*Settings)) *Console {
+	t.Helper()
+	set := Settings{
+		Logger: slog.New(slog.DiscardHandler), Version: "v1.2.3", Workspace: sampleWorkspace(), Open: true, Token: token,
+		PersonHeader: "X-Forwarded-User",
+		Questions: Questions{
+			Status: func(context.Context) (*status.Report, error) { return sample(), nil },
+		},
+	}
+	if change != nil {
+		change(&set)
+	}
+	c := New(set)
+	t.Cleanup(c.asked.close)
+	return c
+}
+
+// request is one as the browser on the same machine sends it, with header fields.
+func request(t *testing.T, method, target, body string, fields ...string) *http.Request {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, "http://localhost:8081"+target, strings.NewReader(body))
+	r.RemoteAddr = local
+	if body != "" {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for i := 0; i < len(fields); i += 2 {
+		r.Header.Set(fields[i], fields[i+1])
+	}
+	return r
+}
+
+// serve returns the answer to a request.
+func serve(c *Console, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	c.Handler().ServeHTTP(w, r)
+	return w
+}
+
+// look returns a page that has to be there.
+func look(t *testing.T, c *Console, target string) string {
+	t.Helper()
+	w := serve(c, request(t, http.MethodGet, target, ""))
+	if w.Code != http.StatusOK {
+		t.Fatalf("%s was answered %d: %s", target, w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+// targets is one for each page.
+func targets(t *testing.T, c *Console) map[string]string {
+	t.Helper()
+	queries := map[string]string{"/destination": "?id=crm"}
+	all := make(map[string]string)
+	for _, p := range c.pages() {
+		all[p.path] = Path + strings.TrimSuffix(p.path, "{$}") + queries[p.path]
+	}
+	return all
+}
