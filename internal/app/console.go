@@ -12,6 +12,7 @@ func (p *plumbing) console() *console.Console {
 		Logger: p.log.With("stage", "console"), Version: version(), Workspace: p.live,
 		Questions: console.FromBrokers(&console.Brokers{
 			Kafka: p.options("console"), Topics: p.topics, Addresses: p.brokers.Brokers, Stages: p.cfg.Stages, Workspace: p.live,
+			Keys: p.cfg.SuppressionKeys(),
 		}),
 		Token: p.cfg.AdminToken, Open: p.consoleOpen(), Proxies: p.cfg.TrustedProxies, PersonHeader: p.cfg.PersonHeader,
 		ReadOnly: p.cfg.ConsoleReadOnly,

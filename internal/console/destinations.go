@@ -1,6 +1,7 @@
 package console
 
 import (
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -73,6 +74,7 @@ func (c *Console) destinations(v *visit) (*content, error) {
 	view := destinationsView{progress: progressOf(&a, v.now), Search: v.text("q"), Only: v.text("only")}
 	if a.Known() {
 		view.fill(destinationRows(a.Value, c.Workspace.Load()), v.text("page"))
+		view.link(v.URL)
 	}
 	return &content{title: "Destinations", again: again(&a, 0), view: view}, nil
 }
@@ -104,9 +106,24 @@ const perPage = 50
 
 // pager says which page of a list is shown.
 type pager struct {
-	Found        int // rows on all pages
-	Number, Last int // from 1
-	Before, Next int // the pages beside it; 0: there is none
+	Found        int    // rows on all pages
+	Number, Last int    // from 1
+	Before, Next string // URLs of the pages beside it; empty: there is none
+}
+
+// link leads to the pages beside that of a URL.
+func (p *pager) link(u *url.URL) {
+	beside := func(number int) string {
+		query := u.Query()
+		query.Set("page", strconv.Itoa(number))
+		return u.Path + "?" + query.Encode()
+	}
+	if p.Number > 1 {
+		p.Before = beside(p.Number - 1)
+	}
+	if p.Number < p.Last {
+		p.Next = beside(p.Number + 1)
+	}
 }
 
 // paged returns the rows of a page; the nearest where there is none of that number.
@@ -117,10 +134,6 @@ func paged[R any](rows []R, number string) ([]R, pager) {
 		n = 1
 	}
 	p.Number = min(max(n, 1), p.Last)
-	p.Before = p.Number - 1
-	if p.Number < p.Last {
-		p.Next = p.Number + 1
-	}
 	from := (p.Number - 1) * perPage
 	return rows[from:min(from+perPage, len(rows))], p
 }

@@ -2,17 +2,30 @@ package console
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/anabranch/anabranch/internal/audit"
+	"github.com/anabranch/anabranch/internal/deadletters"
+	"github.com/anabranch/anabranch/internal/deadletters/listing"
+	"github.com/anabranch/anabranch/internal/kafka/policy"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
+	"github.com/anabranch/anabranch/internal/messagetrace"
+	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/status"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
 )
 
 const (
@@ -72,15 +85,84 @@ func sampleWorkspace() *workspace.Live {
 	))
 }
 
+// questionsAbout are questions that have been answered, with a text wherever a caller has a
+// say.
+func questionsAbout(text string) Questions {
+	return Questions{
+		Status:    func(context.Context) (*status.Report, error) { return sample(), nil },
+		Deletions: func(context.Context) (*Deletions, error) { return sampleDeletions(text), nil },
+		Letters: func(_ context.Context, of LettersOf, _ func(string)) (*Letters, error) {
+			found := &Letters{Read: 3}
+			for i := range 3 {
+				found.take(of, sampleLetter(i, text))
+			}
+			return found, nil
+		},
+		Letter: func(context.Context, deadletters.ID) (*Letter, error) {
+			letter := newLetter(sampleLetter(0, text))
+			letter.Body = listing.Pretty(sampleLetter(0, text).Record.Value, math.MaxInt)
+			return letter, nil
+		},
+		Trace: func(context.Context, CallOf, func(string)) (*messagetrace.Trace, error) {
+			return sampleTrace(text), nil
+		},
+		Events: func(context.Context, EventsOf, func(string)) ([]messagetrace.Event, error) {
+			return []messagetrace.Event{
+				{At: noon, MessageID: text, Source: text, Type: "track", User: text, Destination: "crm", Verdict: "retried", Reason: schemas.ReasonStatus5xx, Attempts: 2, MS: 1_204},
+			}, nil
+		},
+	}
+}
+
+func sampleDeletions(text string) *Deletions {
+	return &Deletions{Suppressed: 1_204, Requests: []regulation.Regulation{
+		{ID: "r2", Type: regulation.DeleteOnly, Status: regulation.Running, CreatedAt: noon, Subjects: 1_000, Notified: 999, Sources: []string{"website", "app"}},
+		{ID: "r1", Type: regulation.SuppressOnly, Status: regulation.Failed, CreatedAt: noon.Add(-time.Hour), FinishedAt: noon, Subjects: 1, Reason: text},
+	}}
+}
+
+// sampleLetter is a dead letter of an event with a number beyond 2^53.
+func sampleLetter(i int, text string) *deadletters.Letter {
+	name, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	h := schemas.Headers{
+		Source: "website", Type: schemas.TypeTrack, MessageID: "m" + strconv.Itoa(i), Origin: schemas.OriginAPI, Destination: "mail",
+		Attempt: 3, FirstAttempt: noon.Add(-time.Hour), Reason: schemas.ReasonStatus4xx, Detail: text, FailedAt: noon.Add(time.Duration(i) * time.Second),
+	}
+	return &deadletters.Letter{ID: deadletters.ID{Partition: 1, Offset: 704 + int64(i)}, Headers: h, Record: &kgo.Record{
+		Key: []byte(text), Value: fmt.Appendf(nil, `{"event":%s,"properties":{"n":9007199254740993}}`, name),
+		Headers: []kgo.RecordHeader{{Key: text, Value: []byte(text)}},
+	}}
+}
+
+func sampleTrace(text string) *messagetrace.Trace {
+	later := noon.Add(time.Minute)
+	return &messagetrace.Trace{
+		MessageID: text, Suppressed: true, Notes: []string{text}, Searched: messagetrace.Searched{From: noon, To: later, Partitions: 1, Of: 6, Records: 1_204},
+		Calls: []messagetrace.Call{{
+			Source: text, Type: schemas.TypeTrack, ReceivedAt: noon, Event: text, User: text, Origin: schemas.OriginAPI, ClientAddress: text, Bytes: 1_204,
+			Record: "raw-events[3]@1704", RoutedAt: &later, Violations: []messagetrace.Violation{{Path: text, Message: text}}, Notes: []string{text},
+			Destinations: []messagetrace.Destination{
+				{ID: "crm", Outcome: messagetrace.Delivered, Attempts: []messagetrace.Attempt{
+					{At: later, Endpoint: text, Status: "5xx", Verdict: "retried", Number: 1, Reason: schemas.ReasonStatus5xx, Until: &later},
+					{At: later, Endpoint: "crm.example.com", Status: "2xx", Verdict: "delivered", MS: 17, Number: 2},
+				}},
+				{ID: "mail", Outcome: messagetrace.Dead, Reason: "status_4xx", DeadLetters: []messagetrace.DeadLetter{{ID: "1-704", At: later, Reason: schemas.ReasonStatus4xx, Detail: text}}},
+				{ID: "old", Outcome: messagetrace.Filtered, Reason: text, Notes: []string{text}},
+			},
+		}},
+	}
+}
+
 // newConsole returns one that is open, and whose questions have answers, with some changes.
 func newConsole(t *testing.T, change func(*Settings)) *Console {
 	t.Helper()
 	set := Settings{
 		Logger: slog.New(slog.DiscardHandler), Version: "v1.2.3", Workspace: sampleWorkspace(), Open: true, Token: token,
 		PersonHeader: "X-Forwarded-User",
-		Questions: Questions{
-			Status: func(context.Context) (*status.Report, error) { return sample(), nil },
-		},
+		Questions:    questionsAbout("Signed Up"),
 	}
 	if change != nil {
 		change(&set)
@@ -124,10 +206,22 @@ func look(t *testing.T, c *Console, target string) string {
 // targets is one for each page.
 func targets(t *testing.T, c *Console) map[string]string {
 	t.Helper()
-	queries := map[string]string{"/destination": "?id=crm"}
+	queries := map[string]string{
+		"/destination": "?id=crm", "/events": "?user=u1", "/event": "?id=m1&user=u1", "/dead-letter": "?id=1-704",
+	}
 	all := make(map[string]string)
 	for _, p := range c.pages() {
 		all[p.path] = Path + strings.TrimSuffix(p.path, "{$}") + queries[p.path]
 	}
 	return all
+}
+
+// newBrokers is a cluster without anything on it.
+func newBrokers(t *testing.T) *Brokers {
+	t.Helper()
+	cluster := testkit.Brokers(t)
+	config := policy.Config{Partitions: 2, DeliverPartitions: 3, Replication: -1, RawRetention: 48 * time.Hour}
+	return &Brokers{
+		Kafka: cluster.Options(), Topics: topics.New(cluster.Client(t), config), Addresses: cluster.Addrs, Workspace: sampleWorkspace(),
+	}
 }

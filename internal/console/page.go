@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/internal/console/internal/door"
+	"github.com/anabranch/anabranch/internal/terminal"
 )
 
 // page is one address of the console: a file of its own, and a template of its own. What it
@@ -22,6 +23,12 @@ func (c *Console) pages() []page {
 	return []page{
 		{path: "/{$}", name: "Overview", template: "overview.html", view: c.overview},
 		{path: "/destinations", name: "Destinations", template: "destinations.html", view: c.destinations},
+		{path: "/events", name: "Events", template: "events.html", view: c.events},
+		{path: "/dead-letters", name: "Dead letters", template: "deadletters.html", view: c.deadLetters},
+		{path: "/workspace", name: "Workspace", template: "workspace.html", view: c.workspace},
+		{path: "/deletions", name: "Deletions", template: "deletions.html", view: c.deletions},
+		{path: "/event", below: "/events", template: "event.html", view: c.event},
+		{path: "/dead-letter", below: "/dead-letters", template: "deadletter.html", view: c.deadLetter},
 		{path: "/destination", below: "/destinations", template: "destination.html", view: c.destination},
 	}
 }
@@ -36,6 +43,37 @@ type visit struct {
 
 // text is a field of the query, as it was sent.
 func (v *visit) text(name string) string { return v.URL.Query().Get(name) }
+
+// choice is a field of the query that has to be one of some words, the first where it is
+// left out.
+func (v *visit) choice(name string, of []option) (string, error) {
+	word := v.text(name)
+	if !v.URL.Query().Has(name) {
+		return of[0].Value, nil
+	}
+	for _, o := range of {
+		if o.Value == word {
+			return word, nil
+		}
+	}
+	return "", &problem{http.StatusBadRequest, name + " is " + terminal.Safe(word) + ", which is none of the choices"}
+}
+
+// option is one of the choices of a field.
+type option struct{ Value, Text string }
+
+// backs are how far back a page may look.
+func backs() []option {
+	return []option{{"24h", "the last 24 hours"}, {"1h", "the last hour"}, {"168h", "the last 7 days"}, {"720h", "the last 30 days"}}
+}
+
+// back is the field since: how far back to look.
+func (v *visit) back() (text string, back time.Duration, err error) {
+	if text, err = v.choice("since", backs()); err == nil {
+		back, err = time.ParseDuration(text)
+	}
+	return text, back, err
+}
 
 // content is what a page shows.
 type content struct {

@@ -316,17 +316,24 @@ func TestNaughtyStrings(t *testing.T) {
 			r.Destinations[0].Endpoints[0].URL = text
 			r.DeadLetters.Groups[0].Destination, r.DeadLetters.Groups[0].Detail = text, text
 			r.Advice = []status.Advice{{About: text, Problem: text, Do: text}}
+			set.Questions = questionsAbout(text)
 			set.Questions.Status = func(context.Context) (*status.Report, error) { return r, nil }
 			set.Workspace = workspace.NewLive(workspace.NewSnapshot(
-				[]workspace.Source{{ID: "s", Name: text, Enabled: true}},
+				[]workspace.Source{{ID: "s", Name: text, Enabled: true}}, // as a record of an earlier release may have it
 				[]workspace.Destination{{ID: "crm", Name: text, Enabled: true}},
 			))
 		})
 		pages := map[string]*http.Request{
-			"the login":      request(t, http.MethodGet, loginPath+"?next="+url.QueryEscape(Path+"/?a="+text), ""),
-			"a wrong login":  request(t, http.MethodPost, loginPath, "token=x&name="+url.QueryEscape(text)),
-			"a search":       request(t, http.MethodGet, Path+"/destinations?q="+url.QueryEscape(text), ""),
-			"no destination": request(t, http.MethodGet, Path+"/destination?id="+url.QueryEscape(text), ""),
+			"the login":        request(t, http.MethodGet, loginPath+"?next="+url.QueryEscape(Path+"/?a="+text), ""),
+			"a wrong login":    request(t, http.MethodPost, loginPath, "token=x&name="+url.QueryEscape(text)),
+			"a search":         request(t, http.MethodGet, Path+"/destinations?q="+url.QueryEscape(text), ""),
+			"events of a user": request(t, http.MethodGet, Path+"/events?user="+url.QueryEscape(text), ""),
+			"an event":         request(t, http.MethodGet, Path+"/event?id="+url.QueryEscape(text)+"&user="+url.QueryEscape(text), ""),
+			"dead letters":     request(t, http.MethodGet, Path+"/dead-letters?q="+url.QueryEscape(text), ""),
+			"a destination's":  request(t, http.MethodGet, Path+"/dead-letters?destination="+url.QueryEscape(text), ""),
+			"no choice":        request(t, http.MethodGet, Path+"/events?last="+url.QueryEscape(text), ""),
+			"no dead letter":   request(t, http.MethodGet, Path+"/dead-letter?id="+url.QueryEscape(text), ""),
+			"no destination":   request(t, http.MethodGet, Path+"/destination?id="+url.QueryEscape(text), ""),
 		}
 		for path, target := range targets(t, c) {
 			pages[path] = request(t, http.MethodGet, target, "")

@@ -30,7 +30,7 @@ func Show(ctx context.Context, log *deadletters.Log, id deadletters.ID, w io.Wri
 	return one(ctx, log, id, func(l *deadletters.Letter) error {
 		out := bufio.NewWriter(w)
 		table := &terminal.Columns{Out: out}
-		for _, f := range Facts(l) {
+		for _, f := range Facts(l, maxRaw) {
 			_ = table.Row(f.Name, f.Text) // it waits
 		}
 		if err := table.Flush(); err != nil {
@@ -43,7 +43,7 @@ func Show(ctx context.Context, log *deadletters.Log, id deadletters.ID, w io.Wri
 		case err != nil:
 			return err
 		default:
-			_, _ = fmt.Fprintf(out, "\n%s\n", Pretty(event.Value))
+			_, _ = fmt.Fprintf(out, "\n%s\n", Pretty(event.Value, maxRaw))
 		}
 		return out.Flush()
 	})
@@ -61,8 +61,8 @@ func one(ctx context.Context, log *deadletters.Log, id deadletters.ID, show func
 type Fact struct{ Name, Text string }
 
 // Facts are what was found out about the event, then every header as it is on the wire,
-// those of other versions and other tools included.
-func Facts(l *deadletters.Letter) []Fact {
+// those of other versions and other tools included, each up to so many bytes.
+func Facts(l *deadletters.Letter, most int) []Fact {
 	h := &l.Headers
 	all := []Fact{
 		{"dead letter", l.ID.String()},
@@ -81,7 +81,7 @@ func Facts(l *deadletters.Letter) []Fact {
 	}
 	all = append(all, Fact{"headers", ""})
 	for _, header := range l.Record.Headers {
-		all = append(all, Fact{"  " + terminal.Safe(header.Key), terminal.Safe(cut(string(header.Value)))})
+		all = append(all, Fact{"  " + terminal.Safe(header.Key), terminal.Safe(cut(string(header.Value), most))})
 	}
 	return all
 }
@@ -93,9 +93,9 @@ func size(l *deadletters.Letter) string {
 	return strconv.Itoa(len(l.Record.Value)) + " bytes"
 }
 
-func cut(text string) string {
-	if len(text) > maxRaw {
-		return text[:maxRaw] + "…"
+func cut(text string, most int) string {
+	if len(text) > most {
+		return text[:most] + "…"
 	}
 	return text
 }
