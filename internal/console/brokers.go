@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/deadletters/listing"
+	"github.com/anabranch/anabranch/internal/deadletters/redrive"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/internal/messagetrace"
 	"github.com/anabranch/anabranch/internal/pipeline"
@@ -35,7 +37,7 @@ const deadSince = 24 * time.Hour
 
 // FromBrokers returns the questions that brokers answer.
 func FromBrokers(b *Brokers) Questions {
-	return Questions{Status: b.status, Deletions: b.deletions, Letters: b.letters, Letter: b.letter, Trace: b.trace, Events: b.events}
+	return Questions{Status: b.status, Deletions: b.deletions, Letters: b.letters, Letter: b.letter, Trace: b.trace, Events: b.events, Redrive: b.redrive}
 }
 
 func (b *Brokers) status(ctx context.Context) (*status.Report, error) {
@@ -137,4 +139,24 @@ func (b *Brokers) trace(ctx context.Context, of CallOf, say func(string)) (*mess
 
 func (b *Brokers) events(ctx context.Context, of EventsOf, say func(string)) ([]messagetrace.Event, error) {
 	return messagetrace.Last(ctx, b.calls(say), of.selection(time.Now()))
+}
+
+func (b *Brokers) redrive(ctx context.Context, of RedriveOf, dryRun bool, say func(string)) (string, error) {
+	selected, err := of.selection()
+	if err != nil {
+		return "", err
+	}
+	users, err := b.users(ctx)
+	if err == nil {
+		err = users.Suppressed.Recognised()
+	}
+	if err != nil {
+		return "", err
+	}
+	var done strings.Builder
+	err = redrive.Run(ctx, redrive.Settings{
+		Log: b.dead(), Workspace: b.Workspace.Load(), Suppressed: users.Suppressed.Has, Out: &done, Err: lines(say),
+		Selection: selected, Rate: of.Rate, DryRun: dryRun, Again: of.Again,
+	})
+	return done.String(), err
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -109,6 +110,7 @@ type deadLettersView struct {
 	Groups                 []groupRow
 	Rows                   []letterRow
 	FoundText, Read, Shown string
+	Redrive                string // query of a plan for them; empty: not by what is searched for
 	Cut                    bool
 }
 
@@ -145,6 +147,9 @@ func (c *Console) deadLetters(v *visit) (*content, error) {
 		return nil, err
 	}
 	of.Reason = schemas.Reason(view.Reason)
+	if of.Text == "" {
+		view.Redrive = Path + "/redrive?" + url.Values{"destination": {view.Destination}, "reason": {view.Reason}, "since": {view.Since}}.Encode()
+	}
 	selected := of.selection(v.now)
 	if err = selected.Validate(); err != nil || len(of.Text) > maxSearch {
 		return nil, &problem{http.StatusBadRequest, cmp.Or(text(err), "what is looked for has more than "+strconv.Itoa(maxSearch)+" bytes")}

@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/audit"
+	"github.com/anabranch/anabranch/internal/console/internal/jobs"
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/deadletters/listing"
 	"github.com/anabranch/anabranch/internal/kafka/policy"
@@ -103,6 +104,13 @@ func questionsAbout(text string) Questions {
 			letter.Body = listing.Pretty(sampleLetter(0, text).Record.Value, math.MaxInt)
 			return letter, nil
 		},
+		Redrive: func(_ context.Context, _ RedriveOf, dryRun bool, say func(string)) (string, error) {
+			say(text)
+			if dryRun {
+				return "would redrive 10 of 12 dead letters " + text, nil
+			}
+			return "redriven 10 of 12 dead letters " + text, nil
+		},
 		Trace: func(context.Context, CallOf, func(string)) (*messagetrace.Trace, error) {
 			return sampleTrace(text), nil
 		},
@@ -168,7 +176,10 @@ func newConsole(t *testing.T, change func(*Settings)) *Console {
 		change(&set)
 	}
 	c := New(set)
-	t.Cleanup(c.asked.close)
+	t.Cleanup(func() {
+		c.jobs.Close()
+		c.asked.close()
+	})
 	return c
 }
 
@@ -203,10 +214,26 @@ func look(t *testing.T, c *Console, target string) string {
 	return w.Body.String()
 }
 
+// jobOfTest is the one job that a console has for a test.
+func jobOfTest(t *testing.T, c *Console) string {
+	t.Helper()
+	for _, job := range c.jobs.All() {
+		return job.ID
+	}
+	id, err := c.jobs.Start(t.Context(), jobs.Job{Kind: "test", What: "a job", By: "ada"}, func(context.Context, func(string)) (string, error) {
+		return "done", nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
 // targets is one for each page.
 func targets(t *testing.T, c *Console) map[string]string {
 	t.Helper()
 	queries := map[string]string{
+		"/redrive": "?destination=mail&since=1h", "/job": "?id=" + jobOfTest(t, c),
 		"/destination": "?id=crm", "/events": "?user=u1", "/event": "?id=m1&user=u1", "/dead-letter": "?id=1-704",
 	}
 	all := make(map[string]string)
