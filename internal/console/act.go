@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -57,8 +58,8 @@ func (c *Console) act(a action) http.Handler {
 
 // permission says whether a page shows what it can do.
 type permission struct {
-	Act   bool // it does
-	Login bool // it would, to who has logged in
+	Act   bool   // it does
+	Login string // where to log in, for it to; empty: that would not help
 }
 
 func (c *Console) permits(v *visit) permission {
@@ -68,5 +69,8 @@ func (c *Console) permits(v *visit) permission {
 	case v.who.MayAct():
 		return permission{Act: true}
 	}
-	return permission{Login: c.Token != ""}
+	if c.Token == "" {
+		return permission{}
+	}
+	return permission{Login: loginPath + "?next=" + url.QueryEscape(v.URL.RequestURI())}
 }

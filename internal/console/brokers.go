@@ -64,7 +64,8 @@ func (b *Brokers) deletions(ctx context.Context) (*Deletions, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Deletions{Requests: users.All(), Suppressed: users.Suppressed.Len()}, nil
+	_, unknown := users.Suppressed.Missing()
+	return &Deletions{Requests: users.All(), Suppressed: users.Suppressed.Len(), Unknown: unknown}, nil
 }
 
 // dead is where dead letters are read.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/console/internal/door"
 	"github.com/anabranch/anabranch/internal/console/internal/jobs"
+	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
@@ -28,6 +29,8 @@ type Settings struct {
 	Version string
 	// Workspace is the one in force.
 	Workspace *workspace.Live
+	// Way says which stages calls pass through.
+	Way pipeline.Way
 	// Questions are asked of the brokers; [FromBrokers] does.
 	Questions Questions
 

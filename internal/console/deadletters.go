@@ -110,7 +110,7 @@ type deadLettersView struct {
 	Groups                 []groupRow
 	Rows                   []letterRow
 	FoundText, Read, Shown string
-	Redrive                string // query of a plan for them; empty: not by what is searched for
+	Redrive                string // URL of a plan for them; empty: a redrive goes by no text
 	Cut                    bool
 }
 
@@ -125,9 +125,11 @@ type letterRow struct {
 
 // reasons are what can be chosen of.
 func reasons() []option {
-	all := []option{{"", "any reason"}}
-	for _, r := range schemas.Reasons() {
-		all = append(all, option{string(r), string(r)})
+	known := schemas.Reasons()
+	all := make([]option, 1+len(known))
+	all[0].Text = "any reason"
+	for i, r := range known {
+		all[1+i] = option{string(r), string(r)}
 	}
 	return all
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/anabranch/anabranch/internal/kafka/policy"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/internal/messagetrace"
+	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/status"
 	"github.com/anabranch/anabranch/internal/workspace"
@@ -46,6 +47,7 @@ func sample() *status.Report {
 			{Name: "router", Group: "anabranch-router", Members: []status.Member{}, Unread: []status.Unread{
 				{Topic: "raw-events", Waiting: status.Backlog{Events: 1_204, Bound: status.AtMost, Oldest: ago(95 * time.Second)}},
 			}},
+			{Name: "personas", Group: "anabranch-personas", State: "PreparingRebalance", Members: []status.Member{{ID: "personas-7c0d", Host: "10.0.0.5"}}},
 			{Name: "webhook-sink", Group: "anabranch-webhook-sink", State: "Stable", Members: []status.Member{
 				{Instance: "webhook-sink-a", Host: "10.0.0.4", Partitions: map[string]int{"deliver": 12, "webhook-retry": 42}},
 			}},
@@ -72,6 +74,10 @@ func sample() *status.Report {
 	}
 	r.Advice = status.Advise(r, 4*time.Hour)
 	return r
+}
+
+func sampleWay() pipeline.Way {
+	return pipeline.Way{Router: "anabranch-router", Sink: "anabranch-webhook-sink"}
 }
 
 func sampleWorkspace() *workspace.Live {
@@ -170,7 +176,7 @@ func newConsole(t *testing.T, change func(*Settings)) *Console {
 	set := Settings{
 		Logger: slog.New(slog.DiscardHandler), Version: "v1.2.3", Workspace: sampleWorkspace(), Open: true, Token: token,
 		PersonHeader: "X-Forwarded-User",
-		Questions:    questionsAbout("Signed Up"),
+		Questions:    questionsAbout("Signed Up"), Way: sampleWay(),
 	}
 	if change != nil {
 		change(&set)

@@ -311,7 +311,7 @@ func TestNaughtyStrings(t *testing.T) {
 		c := newConsole(t, func(set *Settings) {
 			r := sample()
 			r.Brokers = []string{text}
-			r.Stages[1].Members[0].Instance, r.Stages[1].Members[0].Host = text, text
+			r.Stages[2].Members[0].Instance, r.Stages[2].Members[0].Host = text, text
 			r.Destinations[0].Failures[0].Detail = text
 			r.Destinations[0].Endpoints[0].URL = text
 			r.DeadLetters.Groups[0].Destination, r.DeadLetters.Groups[0].Detail = text, text
