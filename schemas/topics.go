@@ -38,6 +38,10 @@ const (
 // OwnPrefix begins the names of all consumer groups and transactional ids.
 const OwnPrefix = "anabranch-"
 
+// SinkGroup is the consumer group that delivers events: whoever writes to the topics of
+// destinations can see by it how much waits.
+const SinkGroup = OwnPrefix + "webhook-sink"
+
 // DeliverTopic names the topic of the events routed to one destination:
 // "deliver.crm" for "crm". The id must satisfy [ValidID].
 func DeliverTopic(destinationID string) string { return DeliverPrefix + destinationID }
