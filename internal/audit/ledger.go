@@ -23,6 +23,8 @@ type ledger struct {
 	names     *names
 	piles     piles
 	rows      map[rowKey]*Row
+	// replays is the time of which what replays delivered is counted.
+	replays within
 	// lettersCut says that dead letters of the range may be gone.
 	lettersCut bool
 
@@ -35,6 +37,11 @@ type ledger struct {
 	missing    []Missing
 	doubts     map[doubtKey]*Doubt
 }
+
+// within is a time, the end excluded.
+type within struct{ from, to time.Time }
+
+func (w within) has(at time.Time) bool { return !at.Before(w.from) && at.Before(w.to) }
 
 type rowKey struct{ source, destination uint16 }
 
@@ -61,7 +68,7 @@ func (l *ledger) record(r *journal.Record) error {
 		return l.decisions(r)
 	}
 	l.journalled[r.Topic] = true
-	if r.Lost > 0 {
+	if _, replay := schemas.ReplayedTo(r.Topic); r.Lost > 0 && !replay {
 		l.doubt(Unwritten, r.Topic, int64(r.Lost), r.Base)
 	}
 	return l.attempts(r)
@@ -121,10 +128,11 @@ func (l *ledger) decided(call *journal.Call, at place, when uint32, first bool) 
 		}
 		destination := l.names.of(d.Destination)
 		f := fact{fingerprint: call.Fingerprint, destination: destination, kind: sent, at: at, source: source, when: when}
-		switch {
-		case d.Result == journal.Filtered:
-			count(destination, func(r *Row) *int64 { return &r.Filtered })
+		if outcome := settled(&d); outcome != nil {
+			count(destination, outcome)
 			continue
+		}
+		switch {
 		case !first:
 			l.row(source, destination).Repeats++
 			continue
@@ -134,6 +142,18 @@ func (l *ledger) decided(call *journal.Call, at place, when uint32, first bool) 
 		if err := l.piles.add(f); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// settled is what a decision comes to of which nothing more is to be told: what was left out,
+// and what is on a topic, where to be is to be delivered. Nil: somebody else tells.
+func settled(d *journal.Decision) func(*Row) *int64 {
+	switch {
+	case d.Result == journal.Filtered:
+		return func(r *Row) *int64 { return &r.Filtered }
+	case d.Result == journal.Sent && d.Why != "":
+		return func(r *Row) *int64 { return &r.Delivered }
 	}
 	return nil
 }
@@ -148,6 +168,10 @@ func (l *ledger) attempts(r *journal.Record) error {
 	topic := l.names.of(r.Topic)
 	_, fresh := schemas.DestinationOf(r.Topic)
 	for a := range r.Attempts() {
+		if a.Run != "" {
+			l.replay(&a)
+			continue
+		}
 		f := fact{
 			fingerprint: a.Fingerprint, destination: l.names.of(a.Destination), kind: handed, at: place{topic, uint16(r.Partition), a.Offset},
 			number: uint8(min(a.Number, math.MaxUint8)), asked: a.Endpoints != 0, fresh: fresh, when: seconds(a.At),
@@ -167,6 +191,17 @@ func (l *ledger) attempts(r *journal.Record) error {
 	return nil
 }
 
+// replay counts what a replay has delivered, by when it did. It is no part of the equation:
+// the call may have been accepted long before, and at this destination never been wanted. A
+// sink that was killed tells of one or the other twice.
+func (l *ledger) replay(a *journal.Attempt) {
+	if a.Outcome != journal.Delivered || !l.replays.has(a.At) || !l.selects(a.Source) ||
+		l.selection.Destination != "" && a.Destination != l.selection.Destination {
+		return
+	}
+	l.row(l.names.of(a.Source), l.names.of(a.Destination)).Replayed++
+}
+
 // wait takes a record that nobody has finished.
 func (l *ledger) wait(topic string, partition int32, offset int64, fingerprint uint64, destination string) error {
 	_, fresh := schemas.DestinationOf(topic)
@@ -176,9 +211,10 @@ func (l *ledger) wait(topic string, partition int32, offset int64, fingerprint u
 	})
 }
 
-// bury takes a dead letter, and when it was sent again; zero: never. Of one that the router
-// gave up before it knew a destination, from says which call it was.
-func (l *ledger) bury(at place, from schemas.Position, fingerprint uint64, destination string, again time.Time) error {
+// bury takes a dead letter, when it was sent again, zero: never, and whether it arrived by
+// that. Of one that the router gave up before it knew a destination, from says which call it
+// was.
+func (l *ledger) bury(at place, from schemas.Position, fingerprint uint64, destination string, again time.Time, arrived bool) error {
 	if destination == "" {
 		if from.Topic != schemas.TopicRawEvents {
 			return nil // it never was on raw-events
@@ -191,6 +227,10 @@ func (l *ledger) bury(at place, from schemas.Position, fingerprint uint64, desti
 		return err
 	}
 	f.kind, f.when = redriven, seconds(again)
+	if err := l.piles.add(f); err != nil || !arrived {
+		return err
+	}
+	f.kind, f.fresh = delivered, true // on the destination's topic, where nobody attempts anything
 	return l.piles.add(f)
 }
 

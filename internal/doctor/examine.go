@@ -187,21 +187,21 @@ func (set *Settings) topicsAndGrants(ctx context.Context, cl *kgo.Client, s *wor
 	if err != nil {
 		return []Finding{unable(CheckTopics, err)}
 	}
-	allowed, err := lookAtGrants(ctx, cl, topics, set.Roles)
-	all := judgeGrants(allowed, set.Roles)
+	roles := withExports(set.Roles, s)
+	allowed, err := lookAtGrants(ctx, cl, topics, roles)
+	all := judgeGrants(allowed, roles)
 	if err != nil {
 		all = []Finding{unable(CheckPermissions, err)}
 	}
-	mismatches, unchecked := set.Topics.Check(ctx)
-	return append(all, judgeTopics(topics, expected, mismatches, unchecked)...)
+	mismatches, unchecked := set.Topics.For(s.Exports()).Check(ctx)
+	all = append(all, judgeTopics(topics, expected, mismatches, unchecked)...)
+	return append(all, tellExports(s, set.embedded)...)
 }
 
 // expected are the topics that stages need once all of them have run.
 func (set *Settings) expected(s *workspace.Snapshot) []string {
 	names := set.Stages.Needed()
-	for _, d := range s.Destinations() {
-		names = append(names, schemas.DeliverTopic(d.ID))
-	}
+	names = append(names, s.Topics()...)
 	slices.Sort(names)
 	return slices.Compact(names)
 }

@@ -46,6 +46,9 @@ func (f *facts) assemble(of names) Call {
 			c.Destinations = append(c.Destinations, f.decided(&f.routing.Decisions[i], of))
 		}
 	}
+	for _, s := range f.replays {
+		c.Replays = append(c.Replays, s.again(f, of))
+	}
 	return c
 }
 
@@ -82,6 +85,9 @@ func (f *facts) decided(by *journal.Decision, of names) Destination {
 	if by.Result == journal.Filtered {
 		return Destination{ID: by.Destination, Outcome: Filtered, Reason: by.Why, Attempts: []Attempt{}}
 	}
+	if by.Result == journal.Sent && by.Why != "" {
+		return Destination{ID: by.Destination, Outcome: Delivered, WrittenTo: cmp.Or(f.written[by.Destination], by.Why), Attempts: []Attempt{}}
+	}
 	d := f.sent(by.Destination, of)
 	if by.Result == journal.DecisionDead && len(d.Attempts) == 0 {
 		d.Reason = cmp.Or(d.Reason, by.Why)
@@ -108,6 +114,8 @@ func (f *facts) sent(id string, of names) Destination {
 	redriven := d.redriven()
 	switch {
 	case slices.ContainsFunc(d.Attempts, func(a Attempt) bool { return a.Verdict == journal.Delivered.String() }):
+		d.Outcome = Delivered
+	case slices.ContainsFunc(d.DeadLetters, func(l DeadLetter) bool { return l.Arrived }):
 		d.Outcome = Delivered
 	case last != nil && last.At.After(redriven):
 		d.end(last)

@@ -25,6 +25,10 @@ type facts struct {
 	// passed are destinations of which the sink is past the event, whatever the journal
 	// says.
 	passed map[string]bool
+	// replays are what replays sent of the call, the earliest first.
+	replays []*sending
+	// written says where the event stands on a topic that others read, by destination.
+	written map[string]string
 }
 
 // try is what a sink says of one record of the event.
@@ -39,6 +43,7 @@ type letter struct {
 	DeadLetter
 
 	destination string
+	run         string // of the replay that sent the event; empty: it was a live one
 	from        schemas.Position
 }
 
