@@ -123,7 +123,7 @@ func (b *Brokers) letter(ctx context.Context, id deadletters.ID) (*Letter, error
 func (b *Brokers) calls(say func(string)) *messagetrace.Log {
 	way := b.Stages.Way()
 	return &messagetrace.Log{
-		Topics: b.Topics, Workspace: b.Workspace.Load(), Router: way.Router, Sink: way.Sink, Finished: way.Finished, Users: b.users,
+		Topics: b.Topics, Workspace: b.Workspace.Load(), Router: way.Router, Sink: way.Sink, Archive: way.Archive, Finished: way.Finished, Users: b.users,
 		Progress: func(back time.Time, records int64) {
 			text := "back to " + terminal.Moment(back)
 			if records > 0 {

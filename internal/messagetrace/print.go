@@ -166,6 +166,9 @@ func (d *Destination) Verdict() string {
 		if d.WrittenTo != "" {
 			return "written to topic " + terminal.Safe(d.WrittenTo)
 		}
+		if d.ArchivedIn != "" {
+			return "archived in " + terminal.Safe(d.ArchivedIn)
+		}
 		return string(d.Outcome)
 	default:
 		return string(d.Outcome)

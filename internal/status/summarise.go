@@ -28,6 +28,9 @@ func (l *look) report(t *tally, spans []*span) *Report {
 	}
 	for _, reads := range l.readers {
 		s := stageOf(reads)
+		if reads.Rests(l.Workspace) && len(s.Members) == 0 {
+			continue // nobody has to run it
+		}
 		own := slices.DeleteFunc(slices.Clone(spans), func(part *span) bool { return part.reader != reads.Name })
 		s.Unread = reads.unread(t, unread(own))
 		r.Stages = append(r.Stages, s)
@@ -160,7 +163,7 @@ func (l *look) destinations(t *tally, left map[string]int64) []Destination {
 		ids[id] = true
 	}
 	for topic := range left {
-		if id, deliver := schemas.DestinationOf(topic); deliver {
+		if id, routed := schemas.RoutedTo(topic); routed {
 			ids[id] = true
 		}
 	}

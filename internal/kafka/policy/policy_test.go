@@ -138,3 +138,31 @@ func TestOptionalSettings(t *testing.T) {
 		}
 	}
 }
+
+// TestTopicsForOthers are made as the workspace says, and as settings say where it does not.
+// Nobody tells what is read of them, so on the embedded broker bytes bound them too.
+func TestTopicsForOthers(t *testing.T) {
+	t.Parallel()
+	wanted := map[string]schemas.Export{"calls": {Partitions: 12, Retention: time.Hour}, schemas.ExportTopic("a"): {}}
+	for name, tt := range map[string]struct {
+		config     Config
+		topic      string
+		partitions int
+		ms, bytes  string
+	}{
+		"as it says":        {Config{Exports: wanted, DeliverPartitions: 3}, "calls", 12, "3600000", "-1"},
+		"as settings say":   {Config{Exports: wanted, DeliverPartitions: 3, DeliverRetention: 8 * time.Hour}, schemas.ExportTopic("a"), 3, "28800000", "-1"},
+		"as usual":          {Config{}, schemas.ExportTopic("b"), 6, "604800000", "-1"},
+		"embedded":          {Config{Exports: wanted, Embedded: true}, "calls", 12, "3600000", "33554432"},
+		"embedded, usually": {Config{Embedded: true}, schemas.ExportTopic("a"), 6, "86400000", "33554432"},
+		"an archive's":      {Config{}, schemas.ArchiveTopic("a"), 6, "604800000", "-1"},
+	} {
+		p, err := tt.config.Of(tt.topic)
+		if err != nil || p.Partitions != tt.partitions || p.Configs[RetentionMs] != tt.ms || p.Configs[RetentionBytes] != tt.bytes {
+			t.Errorf("%s: %v, %v", name, p, err)
+		}
+	}
+	if _, err := (Config{}).Of("calls"); err == nil {
+		t.Error("a topic that no workspace names is ours")
+	}
+}
