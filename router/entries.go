@@ -120,13 +120,21 @@ func decided(c *format.Call, all []decision) {
 		case d.destination == "":
 			c.Result, c.Reason = whole(d.result), d.reason
 		case d.result == routed:
-			c.Decisions = append(c.Decisions, format.Decision{Destination: d.destination, Result: format.Sent})
+			c.Decisions = append(c.Decisions, format.Decision{Destination: d.destination, Result: format.Sent, Why: d.exportedTo()})
 		case d.result == filtered:
 			c.Decisions = append(c.Decisions, format.Decision{Destination: d.destination, Result: format.Filtered, Why: d.why})
 		default:
 			c.Decisions = append(c.Decisions, format.Decision{Destination: d.destination, Result: format.DecisionDead, Why: string(d.reason)})
 		}
 	}
+}
+
+// exportedTo is the topic on which an event has arrived, once it is there.
+func (d *decision) exportedTo() string {
+	if d.export {
+		return d.topic
+	}
+	return ""
 }
 
 // whole is the result of a call that no destination was asked about.

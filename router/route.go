@@ -29,14 +29,14 @@ func (s *stage) route(ctx context.Context, t *runner.Transaction, rec *kgo.Recor
 	var headers []kgo.RecordHeader // one for all destinations
 	for i := range s.decisions[n:] {
 		d := &s.decisions[n+i]
-		if d.result == routed && t.Refused(schemas.DeliverTopic(d.destination), rec) {
+		if d.result == routed && t.Refused(d.topic, rec) {
 			d.result, d.reason, d.detail = dead, schemas.ReasonRecordTooLarge, "the broker refused the record as too large"
 		}
 		if d.result == routed && headers == nil {
 			headers = onward(rec, &h)
 		}
 		if out := s.output(t, rec, h, *d, headers); out != nil {
-			s.publish(span, out)
+			s.publish(span, out, d.destination)
 			t.Write(ctx, rec, out)
 		}
 	}
@@ -50,7 +50,7 @@ func (s *stage) route(ctx context.Context, t *runner.Transaction, rec *kgo.Recor
 func (s *stage) output(t *runner.Transaction, rec *kgo.Record, h schemas.Headers, d decision, headers []kgo.RecordHeader) *kgo.Record {
 	switch d.result {
 	case routed:
-		return &kgo.Record{Topic: schemas.DeliverTopic(d.destination), Key: rec.Key, Value: rec.Value, Headers: headers}
+		return &kgo.Record{Topic: d.topic, Key: rec.Key, Value: rec.Value, Headers: headers}
 	case dead:
 		s.bury(rec, &h, &d)
 		h.Destination, h.Reason, h.Detail = d.destination, d.reason, d.detail

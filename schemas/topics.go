@@ -27,10 +27,16 @@ const (
 // Families of topics, of which there are many, and what their names begin with.
 const (
 	FamilyDeliver = "deliver"
+	FamilyExport  = FamilyDeliver + ".export"
+	FamilyArchive = FamilyDeliver + ".archive"
 	FamilyRetry   = "webhook-retry"
 	FamilyReplay  = "replay"
 
+	// The router's, which writes to all that begin with the first. Ids have no dots, so
+	// a name tells which of the three it is of.
 	DeliverPrefix = FamilyDeliver + "."
+	ExportPrefix  = FamilyExport + "."
+	ArchivePrefix = FamilyArchive + "."
 	RetryPrefix   = FamilyRetry + "."
 	ReplayPrefix  = FamilyReplay + "."
 )
@@ -42,14 +48,43 @@ const OwnPrefix = "anabranch-"
 // destinations can see by it how much waits.
 const SinkGroup = OwnPrefix + "webhook-sink"
 
-// DeliverTopic names the topic of the events routed to one destination:
-// "deliver.crm" for "crm". The id must satisfy [ValidID].
+// DeliverTopic names the topic of the events that wait for the webhooks of one
+// destination: "deliver.crm" for "crm". The id must satisfy [ValidID].
 func DeliverTopic(destinationID string) string { return DeliverPrefix + destinationID }
 
+// ExportTopic names the topic that is itself what a destination receives, and that others
+// read: "deliver.export.warehouse" for "warehouse".
+func ExportTopic(destinationID string) string { return ExportPrefix + destinationID }
+
+// ArchiveTopic names the topic of the events that wait to be archived:
+// "deliver.archive.cold" for "cold".
+func ArchiveTopic(destinationID string) string { return ArchivePrefix + destinationID }
+
 // DestinationOf is the inverse of [DeliverTopic]; false when topic is not the
-// topic of a destination.
-func DestinationOf(topic string) (id string, ok bool) {
-	id, ok = strings.CutPrefix(topic, DeliverPrefix)
+// topic of a destination with webhooks.
+func DestinationOf(topic string) (id string, ok bool) { return idBehind(DeliverPrefix, topic) }
+
+// RoutedTo returns the destination that the router writes to a topic for, by its name:
+// the inverse of [DeliverTopic], [ExportTopic] and [ArchiveTopic]. An export may have a
+// name that says nothing of it, which the workspace knows.
+func RoutedTo(topic string) (id string, ok bool) {
+	for _, prefix := range []string{DeliverPrefix, ExportPrefix, ArchivePrefix} {
+		if id, ok = idBehind(prefix, topic); ok {
+			return id, true
+		}
+	}
+	return "", false
+}
+
+// Export is what a workspace wants of the topic of a destination that others read. Zero
+// values leave it to the settings.
+type Export struct {
+	Partitions int
+	Retention  time.Duration
+}
+
+func idBehind(prefix, topic string) (id string, ok bool) {
+	id, ok = strings.CutPrefix(topic, prefix)
 	if !ok || !ValidID(id) {
 		return "", false
 	}
@@ -64,11 +99,33 @@ func ReplayTopic(destinationID string) string { return ReplayPrefix + destinatio
 // ReplayedTo is the inverse of [ReplayTopic]; false when topic is not the topic of
 // replays to a destination.
 func ReplayedTo(topic string) (id string, ok bool) {
-	id, ok = strings.CutPrefix(topic, ReplayPrefix)
-	if !ok || !ValidID(id) {
-		return "", false
+	return idBehind(ReplayPrefix, topic)
+}
+
+// ValidTopic tells whether Kafka takes a name for a topic.
+func ValidTopic(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
+			return false
+		}
 	}
-	return id, true
+	return name != "" && name != "." && name != ".." && len(name) <= MaxTopicBytes
+}
+
+// Reserved tells whether a topic is Anabranch's, could be one of a later release, or is
+// one of the brokers' own: no other may have its name.
+func Reserved(topic string) bool {
+	for _, prefix := range []string{DeliverPrefix, RetryPrefix, ReplayPrefix, OwnPrefix, "personas-", "__"} {
+		if strings.HasPrefix(topic, prefix) {
+			return true
+		}
+	}
+	switch topic {
+	case TopicRawEvents, TopicDeadLetters, TopicRedriven, TopicSeen, TopicJournal, TopicWorkspace, TopicImports, TopicReplays, TopicRegulations:
+		return true
+	}
+	return false
 }
 
 // RetryTopic names the topic that holds records for delay: "webhook-retry.1m30s".
@@ -96,8 +153,10 @@ func RetryDelayOf(topic string) (time.Duration, bool) {
 // PrefixOf returns the one of the prefixes that a topic's name begins with; empty for
 // topics of fixed name, and for what is no name that we give.
 func PrefixOf(topic string) string {
-	if _, deliver := DestinationOf(topic); deliver {
-		return DeliverPrefix
+	for _, prefix := range []string{DeliverPrefix, ExportPrefix, ArchivePrefix} {
+		if _, routed := idBehind(prefix, topic); routed {
+			return prefix
+		}
 	}
 	if _, retry := RetryDelayOf(topic); retry {
 		return RetryPrefix

@@ -129,3 +129,45 @@ func TestPrefixOf(t *testing.T) {
 		}
 	}
 }
+
+// TestATopicTellsWhatItIsOf by its name alone: ids have no dots.
+func TestATopicTellsWhatItIsOf(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"crm", "export", "archive", "-", strings.Repeat("z", 64)} {
+		for topic, prefix := range map[string]string{
+			schemas.DeliverTopic(id): schemas.DeliverPrefix, schemas.ExportTopic(id): schemas.ExportPrefix, schemas.ArchiveTopic(id): schemas.ArchivePrefix,
+		} {
+			of, ok := schemas.RoutedTo(topic)
+			if _, webhooks := schemas.DestinationOf(topic); of != id || !ok || schemas.PrefixOf(topic) != prefix || webhooks != (prefix == schemas.DeliverPrefix) {
+				t.Errorf("%s is of %q and begins with %s", topic, of, schemas.PrefixOf(topic))
+			}
+			if !schemas.Reserved(topic) || !schemas.ValidTopic(topic) {
+				t.Errorf("%s is free for others, or no topic", topic)
+			}
+		}
+	}
+	for _, topic := range []string{"deliver.export.", "deliver.export.a.b", "deliver.other.a", "raw-events", "calls", ""} {
+		if id, ok := schemas.RoutedTo(topic); ok {
+			t.Errorf("%s is of %s", topic, id)
+		}
+	}
+}
+
+func TestTopicsOfOthers(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"calls", "shop.calls", "Shop_Calls-2", "deliver", "journal2", strings.Repeat("a", 249)} {
+		if !schemas.ValidTopic(name) || schemas.Reserved(name) {
+			t.Errorf("%s: valid %t, reserved %t", name, schemas.ValidTopic(name), schemas.Reserved(name))
+		}
+	}
+	for _, name := range []string{"", ".", "..", "a/b", "ä", "a b", strings.Repeat("a", 250)} {
+		if schemas.ValidTopic(name) {
+			t.Errorf("%q is valid", name)
+		}
+	}
+	for _, name := range []string{"raw-events", "workspace", "journal", "personas-x", "anabranch-x", "webhook-retry.x", "deliver.x.y", "__consumer_offsets"} {
+		if !schemas.Reserved(name) {
+			t.Errorf("%s is free for others", name)
+		}
+	}
+}

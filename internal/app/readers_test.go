@@ -31,6 +31,8 @@ func TestReaders(t *testing.T) {
 		schemas.TopicPersonasChangelog:      nil,
 		schemas.DeliverTopic("crm"):         {webhooksink.Group},
 		schemas.RetryTopic(5 * time.Second): {webhooksink.Group},
+		schemas.ExportTopic("crm"):          nil,
+		"shop.calls":                        nil,
 		schemas.TopicDeadLetters:            nil,
 		schemas.TopicRedriven:               nil,
 		schemas.TopicWorkspace:              nil,

@@ -156,7 +156,7 @@ func (c *cluster) mark(t *testing.T) {
 		for _, w := range call.ways {
 			for ; w != nil && w.again != nil; w = w.again {
 				l := &deadletters.Letter{ID: deadletters.ID{Partition: w.letter.partition, Offset: w.letter.offset}, Record: &kgo.Record{Timestamp: time.Now()}}
-				m, err := deadletters.Mark(l, time.Now())
+				m, err := deadletters.Mark(l, time.Now(), false)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -251,7 +251,7 @@ func TestFind(t *testing.T) {
 	letter := p.buried(last, schemas.ReasonStatus4xx, "crm")
 	p.tried(last, format.Attempt{Outcome: format.Dead, Number: 1, Reason: schemas.ReasonStatus4xx})
 	p.check("dies", "u3", "crm dead dead buried")
-	mark, err := deadletters.Mark(&deadletters.Letter{ID: deadletters.ID{Partition: letter.Partition, Offset: letter.Offset}, Record: letter}, time.Now())
+	mark, err := deadletters.Mark(&deadletters.Letter{ID: deadletters.ID{Partition: letter.Partition, Offset: letter.Offset}, Record: letter}, time.Now(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,6 +274,16 @@ func TestFind(t *testing.T) {
 	unknown := p.write(lane, "u1", schemas.Headers{MessageID: "delivered", Run: "run-3"})
 	p.commit(sinks, unknown)
 	p.checkReplays("delivered", "u1", "run-3 crm unknown")
+
+	written := p.call("u8", "written")
+	p.routed(written, format.Routed, sent, format.Decision{Destination: "warehouse", Result: format.Sent, Why: "shop.calls"})
+	p.check("written", "u8", "crm waiting; warehouse delivered")
+	p.CreateTopics(t, 1, "shop.calls")
+	p.log = &messagetrace.Log{Topics: p.log.Topics, Router: routers, Sink: sinks, Workspace: p.log.Workspace}
+	copied := p.write("shop.calls", "u8", schemas.Headers{MessageID: "written"})
+	if got, want := p.find("written", "u8").Calls[0].Destinations[1].WrittenTo, fmt.Sprintf("shop.calls[0]@%d", copied.Offset); got != want {
+		t.Errorf("written to %q, want %q", got, want)
+	}
 
 	p.routed(p.call("u4", "unheard"), format.Unconnected)
 	p.check("unheard", "u4", " unconnected")

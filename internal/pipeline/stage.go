@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/telemetry"
+	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -33,6 +34,9 @@ type Stage struct {
 	// Users is true for a stage that has to know of single users: who is suppressed,
 	// and whose data is to be deleted.
 	Users bool
+	// Serves is the type of the destinations that it works for, where it works for those of
+	// one type alone: a workspace without any needs no process of it, see [Stage.Rests].
+	Serves string
 	// Secrets is true for a stage that has to know the secrets of destinations.
 	Secrets bool
 	// Pages are those that it has on the admin address beside everybody's.
@@ -145,6 +149,12 @@ func (s *Stage) consumes(topic string) bool {
 // too.
 func (s *Stage) Shared() []Topic {
 	return slices.DeleteFunc(Stages{s}.Consumed(), Topic.Prefixed)
+}
+
+// Rests reports whether there is nothing to do for the stage in a workspace, so that nobody
+// has to run it.
+func (s *Stage) Rests(ws *workspace.Snapshot) bool {
+	return s.Serves != "" && len(ws.DestinationsOf(s.Serves)) == 0
 }
 
 // Transactional reports whether the offsets of its group are committed in its

@@ -3,10 +3,12 @@ package status
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/audit"
@@ -52,6 +54,9 @@ func gather(ctx context.Context, set Settings, lim limits) (*Report, error) {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	l := &look{Settings: set, now: now}
 	if err := l.positions(ctx); err != nil {
+		return nil, err
+	}
+	if err := l.lookAtExports(ctx); err != nil {
 		return nil, err
 	}
 	spans, err := l.spans(ctx)
@@ -118,6 +123,7 @@ type look struct {
 
 	now     time.Time
 	readers []*reader
+	exports map[string]*Export // by destination
 	runs    []Replay
 }
 
@@ -161,6 +167,26 @@ func (l *look) positions(ctx context.Context) error {
 		l.readers[i].group = described[i]
 	}
 	return err
+}
+
+// lookAtExports finds out what the topics hold that others read.
+func (l *look) lookAtExports(ctx context.Context) error {
+	l.exports = make(map[string]*Export)
+	for _, d := range l.Workspace.DestinationsOf(workspace.TypeTopic) {
+		e := &Export{Topic: d.Topic()}
+		l.exports[d.ID] = e
+		held, err := ranges.List(ctx, l.Topics.Client, e.Topic, time.Time{})
+		if errors.Is(err, kerr.TopicAuthorizationFailed) {
+			continue // one with a name of its own, perhaps
+		} else if err != nil {
+			return err
+		}
+		e.Partitions = len(held)
+		for _, r := range held {
+			e.Events += r.End - r.Start
+		}
+	}
+	return nil
 }
 
 // pending looks for offsets in open transactions of a stage that commits there.

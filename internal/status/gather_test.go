@@ -195,7 +195,7 @@ func TestADestinationThatIsDown(t *testing.T) {
 		ID: "crm", State: Enabled, Withheld: 1, FailingSince: new(began.Add(-time.Hour)),
 		Undelivered: Backlog{1, Exact, new(began.Add(-time.Minute))}, Retrying: Backlog{2, Exact, new(began.Add(-2 * time.Hour))},
 		Failures:  []Failure{{Reason: schemas.ReasonStatus5xx, Detail: "endpoint 1 of 2: endpoint answered 503", Events: 2}},
-		Endpoints: []Endpoint{{URL: "http://crm.test/hook", Events: 2}}, Busy: []BusyPartition{},
+		Endpoints: []Endpoint{{URL: "http://crm.test/hook", Events: 2}}, Busy: []BusyPartition{}, Type: workspace.TypeWebhooks,
 		Replaying: Backlog{Bound: Exact},
 	}
 	if diff := cmp.Diff(want, crm, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".due" }, cmp.Ignore())); diff != "" {
@@ -373,7 +373,7 @@ func TestDeadLettersOfAWhile(t *testing.T) {
 	b.write(dead(), dead())
 	last := dead()
 	b.write(last)
-	mark, err := deadletters.Mark(&deadletters.Letter{ID: deadletters.ID{Partition: last.Partition, Offset: last.Offset}, Record: last}, time.Now())
+	mark, err := deadletters.Mark(&deadletters.Letter{ID: deadletters.ID{Partition: last.Partition, Offset: last.Offset}, Record: last}, time.Now(), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,8 @@ type Decision struct {
 	Destination string
 	Result      DecisionResult
 	// Why is, of what is filtered, the key of the integrations map that decided (All, all,
-	// or the name of the destination), [WhyOnly] or [WhyHistorical]; of what is dead the reason.
+	// or the name of the destination), [WhyOnly] or [WhyHistorical]; of what is dead the reason;
+	// of what is sent the topic, where to be on it is to be delivered, else nothing.
 	Why string
 }
 

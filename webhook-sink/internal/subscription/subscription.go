@@ -1,7 +1,7 @@
 // Package subscription says which topics the sink consumes: those of all
-// destinations, of all retry delays, and those of replays that exist. A destination has
-// one of the latter from its first replay on, and most never do: so they are looked for,
-// and never created.
+// destinations with webhooks, of all retry delays, and those of replays that exist. A
+// destination has one of the latter from its first replay on, and most never do: so they
+// are looked for, and never created.
 package subscription
 
 import (
@@ -193,11 +193,12 @@ func (s *Subscription) Retries() []string {
 // whether they have been added since or not.
 func (s *Subscription) Leftovers() []string { return s.leftovers }
 
-// DeliverTopics returns the topics of a workspace's destinations.
+// DeliverTopics returns the topics of a workspace's destinations with webhooks.
 func DeliverTopics(ws *workspace.Snapshot) []string {
-	topics := make([]string, 0, len(ws.Destinations()))
-	for _, dest := range ws.Destinations() {
-		topics = append(topics, schemas.DeliverTopic(dest.ID))
+	ours := ws.DestinationsOf(workspace.TypeWebhooks)
+	topics := make([]string, 0, len(ours))
+	for _, dest := range ours {
+		topics = append(topics, dest.Topic())
 	}
 	return topics
 }
