@@ -2,6 +2,7 @@ package replay
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -250,6 +251,13 @@ func TestARequestThatCannotWork(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "crm")
 	o := &Operator{Kafka: b.Options(), Topics: b.topics}
+	b.live = workspace.NewLive(workspace.NewSnapshot(connected().Sources(), []workspace.Destination{
+		{ID: "crm", Type: workspace.TypeWebhooks, Enabled: true, Sources: []string{"web"}},
+		{ID: "export", Type: workspace.TypeTopic, Enabled: true, Sources: []string{"web"}},
+	}))
+	if run, err := o.Prepare(t.Context(), Request{Rate: 1}, b.live.Load(), time.Now()); err != nil || !slices.Equal(run.Destinations, []string{"crm"}) {
+		t.Errorf("all destinations: %+v, %v", run, err)
+	}
 	now := time.Now()
 	for want, q := range map[string]Request{
 		"--source=App: expected the id of a source":      {Choice: Choice{Source: "App"}},
@@ -258,6 +266,7 @@ func TestARequestThatCannotWork(t *testing.T) {
 		"--event=x --type=page: only calls of type trac": {Choice: Choice{Event: "x", Type: schemas.TypePage}},
 		"--source=app: the workspace has no such source": {Choice: Choice{Source: "app"}},
 		"--destination=off: the workspace has no such d": {Choice: Choice{Destination: "off"}},
+		"--destination=export: is of type topic, expect": {Choice: Choice{Destination: "export"}},
 		"expected a time that begins before it ends":     {From: now, To: now.Add(-time.Hour)},
 	} {
 		q.Rate = 1
