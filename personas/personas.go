@@ -51,6 +51,7 @@ func New(cfg Config, set Settings) (*Personas, error) {
 		Backlog:    gauges(),
 		Losses:     groups.NewLosses(name, set.Registerer, set.Logger, schemas.TopicRawEvents, schemas.TopicPersonasInternal),
 		MaxRecords: cfg.MaxRecords,
+		Writes:     []string{schemas.TopicRawEvents, schemas.TopicPersonasInternal, schemas.TopicPersonasChangelog},
 	})}, nil
 }
 

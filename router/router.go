@@ -57,6 +57,7 @@ func New(cfg Config, set Settings) (*Router, error) {
 		Losses:     groups.NewLosses("router", set.Registerer, set.Logger, schemas.TopicRawEvents),
 		MaxRecords: cfg.MaxRecords,
 		Outputs:    schemas.DeliverTopic(""),
+		Writes:     []string{schemas.DeliverTopic(""), schemas.TopicDeadLetters, schemas.TopicJournal},
 		Start:      cfg.start(),
 	})}, nil
 }

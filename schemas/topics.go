@@ -15,6 +15,7 @@ const (
 	TopicJournal     = "journal"               // what became of each event, see package schemas/journal; key: <stage>/<topic>/<partition>
 	TopicWorkspace   = "workspace"             // sources and destinations; key: <kind>/<id>
 	TopicImports     = "imports"               // how far each import of files is; key: its digest
+	TopicReplays     = "replays"               // replays of raw-events: range, choice, how far each is; key: id of the run
 	TopicRegulations = "regulations"           // deletion requests and suppressed users; key: <kind>/<id>
 
 	// Of the stage personas, with as many partitions as raw-events. What concerns one user
@@ -29,6 +30,7 @@ const (
 	FamilyExport  = FamilyDeliver + ".export"
 	FamilyArchive = FamilyDeliver + ".archive"
 	FamilyRetry   = "webhook-retry"
+	FamilyReplay  = "replay"
 
 	// The router's, which writes to all that begin with the first. Ids have no dots, so
 	// a name tells which of the three it is of.
@@ -36,6 +38,7 @@ const (
 	ExportPrefix  = FamilyExport + "."
 	ArchivePrefix = FamilyArchive + "."
 	RetryPrefix   = FamilyRetry + "."
+	ReplayPrefix  = FamilyReplay + "."
 )
 
 // OwnPrefix begins the names of all consumer groups and transactional ids.
@@ -98,16 +101,27 @@ func ValidTopic(name string) bool {
 // Reserved tells whether a topic is Anabranch's, could be one of a later release, or is
 // one of the brokers' own: no other may have its name.
 func Reserved(topic string) bool {
-	for _, prefix := range []string{DeliverPrefix, RetryPrefix, OwnPrefix, "personas-", "__"} {
+	for _, prefix := range []string{DeliverPrefix, RetryPrefix, ReplayPrefix, OwnPrefix, "personas-", "__"} {
 		if strings.HasPrefix(topic, prefix) {
 			return true
 		}
 	}
 	switch topic {
-	case TopicRawEvents, TopicDeadLetters, TopicRedriven, TopicSeen, TopicJournal, TopicWorkspace, TopicImports, TopicRegulations:
+	case TopicRawEvents, TopicDeadLetters, TopicRedriven, TopicSeen, TopicJournal, TopicWorkspace, TopicImports, TopicRegulations, TopicReplays:
 		return true
 	}
 	return false
+}
+
+// ReplayTopic names the topic of what replays send to one destination once more:
+// "replay.crm" for "crm". What is in it waits behind the live events of
+// [DeliverTopic]. The id must satisfy [ValidID].
+func ReplayTopic(destinationID string) string { return ReplayPrefix + destinationID }
+
+// ReplayedTo is the inverse of [ReplayTopic]; false when topic is not the topic of
+// replays to a destination.
+func ReplayedTo(topic string) (id string, ok bool) {
+	return idBehind(ReplayPrefix, topic)
 }
 
 // RetryTopic names the topic that holds records for delay: "webhook-retry.1m30s".
@@ -142,6 +156,9 @@ func PrefixOf(topic string) string {
 	}
 	if _, retry := RetryDelayOf(topic); retry {
 		return RetryPrefix
+	}
+	if _, replay := ReplayedTo(topic); replay {
+		return ReplayPrefix
 	}
 	return ""
 }

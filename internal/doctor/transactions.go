@@ -142,7 +142,10 @@ func consequence(h *hanging.Hold, of owner) string {
 // about events, they are lost.
 func remedy(h *hanging.Hold, of owner, brokers []string) string {
 	abort := fmt.Sprintf("kafka-transactions.sh --bootstrap-server %s abort --topic %s --partition %d --start-offset %d", strings.Join(brokers, ","), h.Topic, h.Partition, h.Start)
-	if h.Topic != hanging.TopicOffsets {
+	switch {
+	case h.Topic != hanging.TopicOffsets && of.stage != nil:
+		return fmt.Sprintf("a %s with INSTANCE_ID=%s ends it when it starts, so start or restart it; without one: %s, which discards what was written there", of.stage.Name, of.instance, abort)
+	case h.Topic != hanging.TopicOffsets:
 		return fmt.Sprintf("it ends with the next transaction of its producer that writes there; if that producer is gone for good: %s, which discards what it wrote there", abort)
 	}
 	abort += ", after which events of that transaction may be " + of.done + " twice"

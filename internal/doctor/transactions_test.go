@@ -35,14 +35,15 @@ func TestJudgeTransactions(t *testing.T) {
 	routers := stages()[1]
 	const abort = "kafka-transactions.sh --bootstrap-server k1:9092,k2:9092 abort --topic __consumer_offsets --partition 7 --start-offset 8221"
 	check(t, map[string]verdict{
-		"none":                      {judge(holdFacts{}), OK, "no transaction was abandoned"},
-		"one that will end":         {judge(hold(func(h *hanging.Hold) { h.Known = true })), OK, ""},
-		"one that ends just now":    {judge(hold(func(h *hanging.Hold) { h.Written = noon.Add(-time.Second) })), OK, ""},
-		"one of somebody else":      {judge(hold(func(h *hanging.Hold) { h.TransactionalID = "billing-7" })), OK, ""},
-		"one of a router":           {judge(hold(func(*hanging.Hold) {})), Problem, "__consumer_offsets[7]|2026-11-21 11:59:00Z|producer 3, anabranch-router-kafka-1|not routed|INSTANCE_ID=kafka-1|" + abort + "|twice"},
-		"one of nobody knows whom":  {judge(hold(func(h *hanging.Hold) { h.TransactionalID = "" })), Problem, "producer 3, transactional id unknown|" + abort},
-		"one that holds up a topic": {judge(hold(func(h *hanging.Hold) { h.Topic = "deliver.crm" })), Problem, "deliver.crm[7]|offset 8221|next transaction|--topic deliver.crm --partition 7|discards"},
-		"one that may not be seen":  {judge(holdFacts{pending: []pendingFacts{{routers, routers.Topics[0], []int32{1, 4}}}}), Warning, "raw-events|partitions [1 4]|Read on __consumer_offsets"},
+		"none":                                {judge(holdFacts{}), OK, "no transaction was abandoned"},
+		"one that will end":                   {judge(hold(func(h *hanging.Hold) { h.Known = true })), OK, ""},
+		"one that ends just now":              {judge(hold(func(h *hanging.Hold) { h.Written = noon.Add(-time.Second) })), OK, ""},
+		"one of somebody else":                {judge(hold(func(h *hanging.Hold) { h.TransactionalID = "billing-7" })), OK, ""},
+		"one of a router":                     {judge(hold(func(*hanging.Hold) {})), Problem, "__consumer_offsets[7]|2026-11-21 11:59:00Z|producer 3, anabranch-router-kafka-1|not routed|INSTANCE_ID=kafka-1|" + abort + "|twice"},
+		"one of nobody knows whom":            {judge(hold(func(h *hanging.Hold) { h.TransactionalID = "" })), Problem, "producer 3, transactional id unknown|" + abort},
+		"one that holds up a topic":           {judge(hold(func(h *hanging.Hold) { h.Topic = "deliver.crm" })), Problem, "deliver.crm[7]|offset 8221|router with INSTANCE_ID=kafka-1 ends it when it starts|--topic deliver.crm --partition 7|discards"},
+		"one of nobody that holds up a topic": {judge(hold(func(h *hanging.Hold) { h.Topic, h.TransactionalID = "deliver.crm", "" })), Problem, "deliver.crm[7]|next transaction|discards"},
+		"one that may not be seen":            {judge(holdFacts{pending: []pendingFacts{{routers, routers.Topics[0], []int32{1, 4}}}}), Warning, "raw-events|partitions [1 4]|Read on __consumer_offsets"},
 	})
 }
 

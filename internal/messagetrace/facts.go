@@ -27,6 +27,8 @@ type facts struct {
 	passed map[string]bool
 	// written says where the event stands on a topic that others read, by destination.
 	written map[string]string
+	// replays are what replays sent of the call, the earliest first.
+	replays []*sending
 }
 
 // try is what a sink says of one record of the event.
@@ -41,6 +43,7 @@ type letter struct {
 	DeadLetter
 
 	destination string
+	run         string // of the replay that sent the event; empty: it was a live one
 	from        schemas.Position
 }
 

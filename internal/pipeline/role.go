@@ -4,6 +4,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/kafka/acl"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // Role returns what the stage must be allowed on the brokers.
@@ -19,6 +20,9 @@ func (s *Stage) Role() acl.Role {
 		rule := acl.Group(kept.Group, kept.Why)
 		rule.Without = kept.Without
 		role.Rules = append(role.Rules, rule)
+	}
+	if s.Watches != "" {
+		role.Rules = append(role.Rules, acl.Groups(schemas.OwnPrefix, s.Watches))
 	}
 	if s.Transactions.Prefix != "" {
 		role.Rules = append(role.Rules, acl.Transactions(s.Transactions.Prefix, s.Transactions.Why))

@@ -25,6 +25,9 @@ type Stage struct {
 	// Group is its consumer group; without a name for a stage that reads calls from
 	// elsewhere.
 	Group Group
+	// Watches is a clause, why it asks how far the groups of other stages are; empty: it
+	// does not.
+	Watches string
 	// Transactions are those that it writes in; without a prefix for one that does not.
 	Transactions Transactions
 	// Users is true for a stage that has to know of single users: who is suppressed,

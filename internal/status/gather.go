@@ -205,6 +205,9 @@ func (l *look) spans(ctx context.Context) ([]*span, error) {
 	var all []*span
 	for _, r := range l.readers {
 		for topic, partitions := range r.progress {
+			if schemas.PrefixOf(topic) == schemas.ReplayPrefix {
+				continue // a replay may be of millions, and is done when it is
+			}
 			for partition, p := range partitions {
 				all = append(all, &span{
 					Span:   ranges.Span{Topic: topic, Partition: partition, Next: p.Committed, End: p.End},

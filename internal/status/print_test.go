@@ -36,10 +36,10 @@ func sample() *Report {
 				Withheld: 900, FailingSince: ago(118 * time.Minute),
 				Failures:  []Failure{{Reason: schemas.ReasonStatus5xx, Detail: "endpoint answered 503", Events: 1_180}, {Reason: schemas.ReasonTimeout, Detail: "no response within 5s", Events: 7}},
 				Endpoints: []Endpoint{{URL: "https://crm.example.com/hooks/events", Events: 1_187}}, Deleted: 3,
-				Busy: []BusyPartition{{Partition: 4, Keys: 2, Events: 1_150}},
+				Busy: []BusyPartition{{Partition: 4, Keys: 2, Events: 1_150}}, Replaying: Backlog{Bound: Exact}, ReplayedDeleted: 5,
 			},
-			{ID: "mail", State: Enabled, Undelivered: Backlog{Bound: Exact}, Retrying: Backlog{Bound: AtLeast}, Failures: []Failure{}, Endpoints: []Endpoint{}, Busy: []BusyPartition{}},
-			{ID: "old", State: Removed, Undelivered: Backlog{Events: 1, Bound: Exact, Oldest: ago(time.Second)}, Retrying: Backlog{Bound: Exact}, Failures: []Failure{}, Endpoints: []Endpoint{}, Busy: []BusyPartition{}},
+			{ID: "mail", State: Enabled, Undelivered: Backlog{Bound: Exact}, Retrying: Backlog{Bound: AtLeast}, Failures: []Failure{}, Endpoints: []Endpoint{}, Busy: []BusyPartition{}, Replaying: Backlog{Events: 40_000, Bound: AtMost}},
+			{ID: "old", State: Removed, Undelivered: Backlog{Events: 1, Bound: Exact, Oldest: ago(time.Second)}, Retrying: Backlog{Bound: Exact}, Failures: []Failure{}, Endpoints: []Endpoint{}, Busy: []BusyPartition{}, Replaying: Backlog{Bound: Exact}},
 		},
 		Retries: []Retry{
 			{Delay: "5s", Waiting: Backlog{Bound: Exact}},

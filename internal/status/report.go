@@ -94,7 +94,11 @@ type Destination struct {
 	// Busy are the partitions of its topic on which users have more events than the
 	// receiver takes one at a time, ascending.
 	Busy []BusyPartition `json:"busy"`
-	Type string          `json:"type"` // webhooks, topic or archive; empty: it was removed
+	// Replaying is what replays have sent and is not finished. It waits behind live events,
+	// and while the destination is down; it is counted by offsets, so nobody knows how old it is.
+	Replaying       Backlog `json:"replaying"`
+	ReplayedDeleted int64   `json:"replayedDeleted"` // of those, offsets that retention deleted before
+	Type            string  `json:"type"`            // webhooks, topic or archive; empty: it was removed
 	// Export is the topic of one of the type topic, of which nothing waits here.
 	Export *Export `json:"export,omitempty"`
 }

@@ -182,6 +182,7 @@ func (l *look) destinations(t *tally, left map[string]int64) []Destination {
 			FailingSince: instant(d.failingSince), Deleted: deleted(l.progress(topic)),
 			Busy: l.busy(topic),
 		}
+		row.Replaying, row.ReplayedDeleted = l.replaying(id)
 		rows = append(rows, row)
 	}
 	return rows
@@ -193,6 +194,20 @@ func (l *look) topic(id string) string {
 		return d.Topic()
 	}
 	return schemas.DeliverTopic(id)
+}
+
+// replaying is what the sink has not finished of what replays sent to a destination, and
+// what of it was deleted.
+func (l *look) replaying(id string) (Backlog, int64) {
+	partitions := l.progress(schemas.ReplayTopic(id))
+	b := Backlog{Bound: Exact}
+	for _, p := range partitions {
+		b.Events += max(p.End-p.Committed, 0)
+	}
+	if b.Events > 0 {
+		b.Bound = AtMost
+	}
+	return b, deleted(partitions)
 }
 
 // busy are the partitions of a topic on which users hold up their own events.

@@ -91,6 +91,7 @@ func TestRetentionIsAsSet(t *testing.T) {
 	for topic, want := range map[string]struct{ set, unset, embedded time.Duration }{
 		schemas.TopicRawEvents:          {time.Hour, 0, time.Hour},
 		schemas.DeliverTopic("crm"):     {7 * time.Hour, 168 * time.Hour, 24 * time.Hour},
+		schemas.ReplayTopic("crm"):      {7 * time.Hour, 168 * time.Hour, 24 * time.Hour},
 		schemas.RetryTopic(time.Minute): {8 * time.Hour, 168 * time.Hour, 24 * time.Hour},
 		schemas.TopicDeadLetters:        {9 * time.Hour, 720 * time.Hour, 720 * time.Hour},
 		schemas.TopicSeen:               {5 * time.Hour, 2 * time.Hour, 2 * time.Hour},
@@ -128,7 +129,7 @@ func TestOptionalSettings(t *testing.T) {
 		if err != nil || p.Optional[TimestampType] != "LogAppendTime" {
 			t.Errorf("%s: %v (%v)", topic, p.Optional, err)
 		}
-		many := strings.HasPrefix(topic, "deliver.") || strings.HasPrefix(topic, "webhook-retry.")
+		many := strings.HasPrefix(topic, "deliver.") || strings.HasPrefix(topic, "webhook-retry.") || strings.HasPrefix(topic, "replay.")
 		if small := p.Optional[IndexBytes] == "1048576"; small != many {
 			t.Errorf("%s: %v", topic, p.Optional)
 		}

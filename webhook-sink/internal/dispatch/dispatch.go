@@ -130,13 +130,15 @@ func (d *Dispatcher) Take(at partition.Place, jobs []*Job) {
 
 // Done takes back a job that was worked on, with the outcome of its attempt: none of a
 // job that was only put back, and abandoned of one that our own shutdown cut short,
-// even where its attempt had ended but what it calls for was not written. It returns
-// the next job for the same worker, nil when there is none.
+// even where its attempt had ended but what it calls for was not written. A job of a replay
+// whose attempt was withheld is not finished: it waits for another one. It returns the next
+// job for the same worker, nil when there is none.
 func (d *Dispatcher) Done(j *Job, o outcome.Outcome) *Job {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	p := j.part
-	if o.Verdict != outcome.Abandoned { // else it stays begun, and the watermark never passes it
+	waits := p.Replay && o.Verdict == outcome.Withheld
+	if !waits && o.Verdict != outcome.Abandoned { // else it stays begun, and the watermark never passes it
 		p.Finish(j.Record.Offset, j.reading, j.aside)
 		d.Tell()
 	}
@@ -147,6 +149,8 @@ func (d *Dispatcher) Done(j *Job, o outcome.Outcome) *Job {
 		d.queues.Ended(j.queue, p.Retry, o, j.size, now.Sub(j.began), now)
 	}
 	switch {
+	case waits && !p.closing && !d.stopped:
+		d.queues.PutBack(j.queue, j.key, j, o.Until, now)
 	case !p.Retry:
 		d.discharge(j)
 		j.queue.Lanes.Release(j.key)

@@ -2,11 +2,11 @@ package hanging
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/txn/internal/mark"
@@ -27,14 +27,12 @@ type Watch struct {
 
 	mu       sync.Mutex
 	suspects map[kafka.Partition]suspect
-	// doubts are commits of which nobody could tell whether they were.
-	doubts map[kafka.Partition]doubt
 }
 
 // NewWatch returns a watch for transactions that may last for so long. The marks say
 // which commits are known to have been decided.
 func NewWatch(input mark.Input, marks *mark.Marks, timeout time.Duration) *Watch {
-	return &Watch{input: input, marks: marks, timeout: timeout, doubts: make(map[kafka.Partition]doubt)}
+	return &Watch{input: input, marks: marks, timeout: timeout}
 }
 
 // suspect is a partition whose offset is pending.
@@ -42,12 +40,6 @@ type suspect struct {
 	before int64     // what was committed before
 	since  time.Time // when it was first seen so
 	acted  time.Time // when something was last done about it; zero: never
-}
-
-// doubt is a commit whose answer was lost.
-type doubt struct {
-	offset  int64
-	witness *kgo.Record // of the same transaction: it shows what was decided; nil: nothing was written
 }
 
 const (
@@ -59,26 +51,6 @@ const (
 	// finishTime bounds the remedy.
 	finishTime = 10 * time.Second
 )
-
-// Doubted notes what a transaction of this process may have processed that wrote the
-// witness.
-func (w *Watch) Doubted(behind map[kafka.Partition]mark.Mark, witness *kgo.Record) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for partition, at := range behind {
-		w.doubts[partition] = doubt{at.Next, witness}
-	}
-}
-
-// Settled notes partitions whose offsets are known again: their processing begins, or a
-// transaction of theirs has committed.
-func (w *Watch) Settled(behind map[kafka.Partition]mark.Mark) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for partition := range behind {
-		delete(w.doubts, partition)
-	}
-}
 
 // note compares what is pending with what was at earlier looks. It returns the
 // partitions on which the same offset has been pending for longer than patience, and
@@ -109,21 +81,16 @@ func (w *Watch) note(pending map[kafka.Partition]int64, now time.Time, patience 
 }
 
 // decided returns the offsets of pending partitions that transactions of this
-// process have committed, beyond what the group shows, and those that they may have.
-func (w *Watch) decided(pending map[kafka.Partition]int64) (known map[kafka.Partition]int64, doubts map[kafka.Partition]doubt) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	known, doubts = make(map[kafka.Partition]int64), make(map[kafka.Partition]doubt)
+// process have committed, beyond what the group shows.
+func (w *Watch) decided(pending map[kafka.Partition]int64) map[kafka.Partition]int64 {
+	known := make(map[kafka.Partition]int64)
 	for partition, before := range pending {
 		// Where processing began is a mark too: nothing before it is to be processed.
 		if last := w.marks.LastOf(partition); last != nil && last.Next > before {
 			known[partition] = last.Next
 		}
-		if d, ours := w.doubts[partition]; ours && d.offset > before && d.witness != nil {
-			doubts[partition] = d
-		}
 	}
-	return known, doubts
+	return known
 }
 
 // retry has the next look act again.
@@ -191,27 +158,19 @@ func (w *Watch) finishAs(ctx context.Context, id string) (bool, error) {
 	if err != nil || len(pending) == 0 {
 		return err == nil, err
 	}
-	u := Unfinished{TransactionalID: id, Group: w.input.Group, Offsets: w.settled(ctx, pending)}
+	u := Unfinished{TransactionalID: id, Group: w.input.Group, Offsets: w.decided(pending)}
+	u.Commit = len(u.Offsets) > 0
 	if err = u.Finish(ctx, w.input.Kafka); err == nil {
-		w.input.Log.Warn("ended what this process may have left open", "committed", u.Offsets, "transactional_id", id)
+		w.input.Log.Warn("ended what this process may have left open", "committed", inOrder(u.Offsets), "transactional_id", id)
 	}
 	return false, err
 }
 
-// settled returns the offsets of pending partitions that were committed, as this
-// process knows or a witness tells.
-func (w *Watch) settled(ctx context.Context, pending map[kafka.Partition]int64) map[kafka.Partition]int64 {
-	known, doubts := w.decided(pending)
-	for partition, d := range doubts {
-		asking, cancel := context.WithTimeout(ctx, finishTime/4)
-		committed, err := Committed(asking, w.input.Kafka, d.witness)
-		cancel()
-		if err != nil {
-			w.input.Log.Warn("outcome of a transaction can't be determined, its events may be processed twice", "error", err)
-		}
-		if committed {
-			known[partition] = max(known[partition], d.offset)
-		}
+// inOrder is offsets for a log.
+func inOrder(offsets map[kafka.Partition]int64) []string {
+	all := make([]string, 0, len(offsets))
+	for _, p := range slices.SortedFunc(maps.Keys(offsets), kafka.Partition.Compare) {
+		all = append(all, fmt.Sprintf("%s@%d", p, offsets[p]))
 	}
-	return known
+	return all
 }

@@ -40,6 +40,16 @@ func Holds(ctx context.Context, cl *kgo.Client, topics ...string) ([]Hold, error
 		return nil, nil // the library takes none for all
 	}
 	admin := kadm.NewClient(cl)
+	held, err := behindStable(ctx, admin, topics...)
+	if err != nil || len(held) == 0 {
+		return nil, err
+	}
+	return holders(ctx, admin, held)
+}
+
+// behindStable returns the partitions of topics that have records behind the last one
+// that readers of committed records see.
+func behindStable(ctx context.Context, admin *kadm.Client, topics ...string) (kadm.TopicsSet, error) {
 	// The ends first: what is committed meanwhile would look open.
 	ends, err := lookup.Listed(admin.ListEndOffsets(ctx, topics...))
 	if err != nil {
@@ -55,10 +65,7 @@ func Holds(ctx context.Context, cl *kgo.Client, topics ...string) ([]Hold, error
 			held.Add(end.Topic, end.Partition)
 		}
 	})
-	if len(held) == 0 {
-		return nil, nil
-	}
-	return holders(ctx, admin, held)
+	return held, nil
 }
 
 func holders(ctx context.Context, admin *kadm.Client, held kadm.TopicsSet) ([]Hold, error) {

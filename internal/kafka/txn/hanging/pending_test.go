@@ -22,7 +22,7 @@ func raw(num int32, offset int64) map[kafka.Partition]int64 {
 // open leaves a transaction open that has committed an offset for raw-events.
 func (u *Unfinished) open(t *testing.T, c *testkit.Cluster) {
 	t.Helper()
-	cl, err := u.producer(c.Options())
+	cl, err := u.producer(append(c.Options(), kgo.TransactionalID(u.TransactionalID)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestFinish(t *testing.T) {
 			cluster.CreateTopics(t, 2, schemas.TopicRawEvents)
 			cluster.Fill(t, schemas.TopicRawEvents, 1, 4)
 			cl := cluster.Client(t)
-			u := Unfinished{TransactionalID: "anabranch-router-x", Group: pendingGroup, Offsets: raw(1, 1)}
+			u := Unfinished{TransactionalID: "anabranch-router-x", Group: pendingGroup, Offsets: raw(1, 1), Commit: true}
 			if err := u.Finish(t.Context(), cluster.Options()); err != nil {
 				t.Fatal(err)
 			}
@@ -67,7 +67,7 @@ func TestFinish(t *testing.T) {
 				t.Fatalf("pending %v, error %v, want what was committed before", pending, err)
 			}
 
-			u.Offsets = c.decided
+			u.Offsets, u.Commit = c.decided, c.decided != nil
 			if err = u.Finish(t.Context(), cluster.Options()); err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +89,7 @@ func TestPendingBeforeAnyCommit(t *testing.T) {
 	t.Parallel()
 	cluster := testkit.Brokers(t)
 	cluster.CreateTopics(t, 2, schemas.TopicRawEvents)
-	u := Unfinished{TransactionalID: "anabranch-router-x", Group: pendingGroup, Offsets: raw(0, 2)}
+	u := Unfinished{TransactionalID: "anabranch-router-x", Group: pendingGroup, Offsets: raw(0, 2), Commit: true}
 	if err := u.Finish(t.Context(), cluster.Options()); err != nil {
 		t.Fatal(err)
 	}
@@ -135,4 +135,40 @@ func TestEnding(t *testing.T) {
 	if _, err := Ending(t.Context(), cl, "never used"); err == nil {
 		t.Error("an id that nobody used is described")
 	}
+}
+
+// TestFinishAsALivingProducer: the producer goes on behind it, whichever protocol it
+// speaks itself, and nothing that it had committed or aborted changes.
+func TestFinishAsALivingProducer(t *testing.T) {
+	t.Parallel()
+	cluster := testkit.Brokers(t)
+	cluster.CreateTopics(t, 2, schemas.TopicRawEvents)
+	const id = "anabranch-router-x"
+	cl := cluster.Client(t, kgo.TransactionalID(id), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	write := func(end kgo.TransactionEndTry) {
+		t.Helper()
+		if err := cl.BeginTransaction(); err != nil {
+			t.Fatal(err)
+		}
+		if err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: schemas.TopicRawEvents, Partition: 1}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+		if err := cl.EndTransaction(t.Context(), end); err != nil {
+			t.Fatal(err)
+		}
+	}
+	partitions := []kafka.Partition{{Topic: schemas.TopicRawEvents, Num: 1}, {Topic: schemas.TopicRawEvents, Num: 0}, {Topic: "deleted", Num: 0}}
+	for _, end := range []kgo.TransactionEndTry{kgo.TryCommit, kgo.TryAbort} {
+		write(end)
+		producer, epoch, err := cl.ProducerID(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := Unfinished{TransactionalID: id, Group: pendingGroup, Partitions: partitions, Commit: bool(end)}
+		if err = u.FinishAs(t.Context(), cluster.Options(), producer, epoch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(kgo.TryCommit)
+	cluster.ReadAll(t, schemas.TopicRawEvents, 2)
 }

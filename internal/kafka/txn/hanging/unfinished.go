@@ -2,7 +2,10 @@ package hanging
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -10,33 +13,58 @@ import (
 	"github.com/twmb/franz-go/pkg/kversion"
 
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/waiting"
 )
 
-// Unfinished is a transaction whose end the brokers have not written into a group,
-// and will not write: its coordinator treats it as complete.
+// concurrentPause is how often it is asked whether the transaction before has ended.
+const concurrentPause = 50 * time.Millisecond
+
+// Unfinished is a transaction whose end the brokers have not written everywhere, and
+// will not write: its coordinator treats it as complete.
 type Unfinished struct {
 	TransactionalID string
 	Group           string
-	// Offsets are those that it is known to have committed.
+	// Partitions are what it may have written to, beside the group's offsets.
+	Partitions []kafka.Partition
+	// Offsets are those that it is known to have committed, and Commit is whether it has.
 	Offsets map[kafka.Partition]int64
+	Commit  bool
 }
 
 // Finish has the end written, by one more transaction of the same transactional id
-// in which the group takes part: markers are the producer's, and end whatever it has
-// left open in the same place. With offsets, that transaction commits them. Without,
-// nobody knows what had been decided, and it is aborted: events that come again do
-// less harm than events that never come.
+// in which the group and the partitions take part: markers are the producer's, and end
+// whatever it has left open in the same place. If the transaction is known to have been
+// committed, this one is. Else it is aborted: events that come again do less harm than
+// events that never come.
 //
 // It fences a producer that lives under the id. The options are those that every
 // client shares.
 func (u *Unfinished) Finish(ctx context.Context, opts []kgo.Opt) error {
-	cl, err := u.producer(opts)
+	cl, err := u.producer(append(slices.Clip(opts), kgo.TransactionalID(u.TransactionalID)))
 	if err != nil {
 		return fmt.Errorf("finish what %s left open: %w", u.TransactionalID, err)
 	}
 	defer kafka.Close(ctx, cl)
 	id, epoch, err := cl.ProducerID(ctx)
-	for _, step := range []func(context.Context, *kgo.Client, int64, int16) error{u.takePart, u.commit, u.end} {
+	if err != nil {
+		return fmt.Errorf("finish what %s left open: %w", u.TransactionalID, err)
+	}
+	return u.finish(ctx, cl, id, epoch)
+}
+
+// FinishAs does the same for the producer that lives under the id, between two
+// transactions of its own.
+func (u *Unfinished) FinishAs(ctx context.Context, opts []kgo.Opt, id int64, epoch int16) error {
+	cl, err := u.producer(opts)
+	if err != nil {
+		return fmt.Errorf("finish what %s left open: %w", u.TransactionalID, err)
+	}
+	defer kafka.Close(ctx, cl)
+	return u.finish(ctx, cl, id, epoch)
+}
+
+func (u *Unfinished) finish(ctx context.Context, cl *kgo.Client, id int64, epoch int16) (err error) {
+	for _, step := range []func(context.Context, *kgo.Client, int64, int16) error{u.takePart, u.add, u.commit, u.end} {
 		if err == nil {
 			err = step(ctx, cl, id, epoch)
 		}
@@ -51,17 +79,66 @@ func (u *Unfinished) Finish(ctx context.Context, opts []kgo.Opt) error {
 // transaction, and names topics. In the later one its writes tell, and an abort has
 // none.
 func (u *Unfinished) producer(opts []kgo.Opt) (*kgo.Client, error) {
-	return kgo.NewClient(append(append([]kgo.Opt{}, opts...), kgo.TransactionalID(u.TransactionalID), kgo.MaxVersions(kversion.V3_5_0()))...)
+	return kgo.NewClient(append(slices.Clip(opts), kgo.MaxVersions(kversion.V3_5_0()))...)
 }
 
+// takePart says that the group does. The transaction before may still be on its way to an
+// end that its coordinator knows of: until then this one can't begin.
 func (u *Unfinished) takePart(ctx context.Context, cl *kgo.Client, id int64, epoch int16) error {
 	req := kmsg.NewPtrAddOffsetsToTxnRequest()
 	req.TransactionalID, req.ProducerID, req.ProducerEpoch, req.Group = u.TransactionalID, id, epoch, u.Group
+	for {
+		resp, err := req.RequestWith(ctx, cl)
+		if err == nil {
+			err = kerr.ErrorForCode(resp.ErrorCode)
+		}
+		if !errors.Is(err, kerr.ConcurrentTransactions) || !waiting.Sleep(ctx, concurrentPause) {
+			return err
+		}
+	}
+}
+
+// add says that the partitions do. What was deleted since has nothing left open, and what
+// may not be written to was not.
+func (u *Unfinished) add(ctx context.Context, cl *kgo.Client, id int64, epoch int16) error {
+	for left := u.Partitions; len(left) > 0; {
+		refused, err := u.addAll(ctx, cl, id, epoch, left)
+		if err != nil || len(refused) == 0 {
+			return err
+		}
+		left = slices.DeleteFunc(slices.Clone(left), func(p kafka.Partition) bool { return slices.Contains(refused, p) })
+	}
+	return nil
+}
+
+// addAll adds all partitions or, if some are refused, none, and returns those.
+func (u *Unfinished) addAll(ctx context.Context, cl *kgo.Client, id int64, epoch int16, partitions []kafka.Partition) (refused []kafka.Partition, err error) {
+	req := kmsg.NewPtrAddPartitionsToTxnRequest()
+	req.TransactionalID, req.ProducerID, req.ProducerEpoch = u.TransactionalID, id, epoch
+	byTopic := make(map[string][]int32)
+	for _, p := range partitions {
+		byTopic[p.Topic] = append(byTopic[p.Topic], p.Num)
+	}
+	for name, nums := range byTopic {
+		topic := kmsg.NewAddPartitionsToTxnRequestTopic()
+		topic.Topic, topic.Partitions = name, nums
+		req.Topics = append(req.Topics, topic)
+	}
 	resp, err := req.RequestWith(ctx, cl)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return kerr.ErrorForCode(resp.ErrorCode)
+	for i := range resp.Topics {
+		for _, p := range resp.Topics[i].Partitions {
+			switch code := kerr.ErrorForCode(p.ErrorCode); {
+			case errors.Is(code, kerr.UnknownTopicOrPartition), errors.Is(code, kerr.TopicAuthorizationFailed):
+				refused = append(refused, kafka.Partition{Topic: resp.Topics[i].Topic, Num: p.Partition})
+			case code != nil && !errors.Is(code, kerr.OperationNotAttempted):
+				err = fmt.Errorf("%s[%d]: %w", resp.Topics[i].Topic, p.Partition, code)
+			}
+		}
+	}
+	return refused, err
 }
 
 func (u *Unfinished) commit(ctx context.Context, cl *kgo.Client, id int64, epoch int16) error {
@@ -97,7 +174,7 @@ func (u *Unfinished) commit(ctx context.Context, cl *kgo.Client, id int64, epoch
 
 func (u *Unfinished) end(ctx context.Context, cl *kgo.Client, id int64, epoch int16) error {
 	req := kmsg.NewPtrEndTxnRequest()
-	req.TransactionalID, req.ProducerID, req.ProducerEpoch, req.Commit = u.TransactionalID, id, epoch, len(u.Offsets) > 0
+	req.TransactionalID, req.ProducerID, req.ProducerEpoch, req.Commit = u.TransactionalID, id, epoch, u.Commit
 	resp, err := req.RequestWith(ctx, cl)
 	if err != nil {
 		return err

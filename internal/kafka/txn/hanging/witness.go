@@ -9,10 +9,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Committed reports whether the transaction in which a record was written has been
+// WasCommitted reports whether the transaction in which a record was written has been
 // committed, as readers of its partition are told. It waits for the transaction's
 // end there until ctx ends. The options are those that every client shares.
-func Committed(ctx context.Context, opts []kgo.Opt, rec *kgo.Record) (bool, error) {
+func WasCommitted(ctx context.Context, opts []kgo.Opt, rec *kgo.Record) (bool, error) {
 	cl, err := kgo.NewClient(append(append([]kgo.Opt{}, opts...),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{rec.Topic: {rec.Partition: kgo.NewOffset().At(rec.Offset)}}),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),

@@ -39,13 +39,13 @@ func TestCommitted(t *testing.T) {
 		if err := cl.EndTransaction(t.Context(), end); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := Committed(t.Context(), cluster.Options(), rec); err != nil || got != bool(end) {
+		if got, err := WasCommitted(t.Context(), cluster.Options(), rec); err != nil || got != bool(end) {
 			t.Errorf("committed: %v, error %v, want %v", got, err, end)
 		}
 	}
 	brief, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if got, err := Committed(brief, cluster.Options(), write()); got || !errors.Is(err, context.DeadlineExceeded) {
+	if got, err := WasCommitted(brief, cluster.Options(), write()); got || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("of an open transaction: %v, error %v, want the end of the wait", got, err)
 	}
 }
@@ -57,7 +57,7 @@ func TestCommittedThatMayNotBeRead(t *testing.T) {
 	topic := schemas.DeliverTopic("crm")
 	cluster := testkit.Fake(t, kfake.NumBrokers(1), kfake.SeedTopics(1, topic))
 	cluster.Fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Err: kerr.TopicAuthorizationFailed, Count: -1})
-	got, err := Committed(t.Context(), cluster.Options(), &kgo.Record{Topic: topic})
+	got, err := WasCommitted(t.Context(), cluster.Options(), &kgo.Record{Topic: topic})
 	if got || !errors.Is(err, kerr.TopicAuthorizationFailed) {
 		t.Errorf("committed: %v, error %v, want the refusal", got, err)
 	}

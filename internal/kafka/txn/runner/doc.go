@@ -52,8 +52,11 @@
 // silence, are nobody else's (fence; TestASilentBrokerIsNoRival,
 // TestTwoRoutersWithOneIDGiveUp).
 //
-// A transaction that brokers have forgotten to end keeps offsets pending for ever
-// (hanging; TestATransactionThatTheBrokersForget).
+// A transaction that brokers have forgotten to end keeps offsets pending for ever, and
+// its records from all readers, or is ended by the next of its producer, however that
+// ends. So behind a connection that was lost the last one is ended once more before
+// anything else is written (hanging; TestATransactionThatTheBrokersForget,
+// TestAnEndThatBrokersDidNotWrite).
 //
 // A process is unready while it waits, and while a partition stands still for a minute
 // with records before it (TestAnOpenTransactionIsSeen).

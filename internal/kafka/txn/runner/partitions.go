@@ -6,7 +6,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
-	"github.com/anabranch/anabranch/internal/kafka/txn/internal/mark"
 	"github.com/anabranch/anabranch/internal/kafka/txn/internal/place"
 )
 
@@ -43,16 +42,13 @@ func (r *Runner) begin(ctx context.Context, finder *place.Finder, offsets map[st
 	if err != nil {
 		return err
 	}
-	marks := make(map[kafka.Partition]mark.Mark, len(begun))
 	for p, at := range begun {
 		if !at.Committed {
 			offsets[p.Topic][p.Num] = kgo.NewOffset().At(at.Next) // the stage may have set it
 		}
-		marks[p] = at.Mark
 		r.marks.Begin(p, at.Mark)
 		r.backlog.Begin(p, at.Next)
 	}
-	r.hanging.Settled(marks)
 	r.ready.Store(true)
 	return nil
 }

@@ -46,6 +46,8 @@ type Settings struct {
 	// knows better.
 	Outputs string
 	Start   Start
+	// Writes is how the names of topics begin that the stage writes to.
+	Writes []string
 }
 
 // What settings are made of, beside what is said in them.
@@ -82,6 +84,7 @@ type Runner struct {
 	fanOut    int         // what a record may lead to, by the stage
 	begun     time.Time   // the open transaction; zero: there is none
 	identity  session.Identity
+	tails     tails
 
 	backlog  *backlog.Backlog
 	marks    *mark.Marks
@@ -203,14 +206,19 @@ func (r *Runner) serve(ctx context.Context) error {
 			s.Close(ctx, work)
 		}
 	}()
+	left := r.left(ctx, ids[0])
 	held, err := s.Identify(ctx)
 	if err != nil {
 		return err
 	}
+	r.tails.Begin(left)
 	if len(held) > 0 {
 		r.identity.Next()
 		r.leaveOut(writes.Leaderless(held))
 		return fmt.Errorf("the last transaction of %q waits for partitions of %v, going on as %q", ids[0], slices.Sorted(maps.Keys(held)), ids[1])
+	}
+	if err = r.settle(ctx); err != nil {
+		return err
 	}
 	return r.loop(ctx, work, s.GroupTransactSession)
 }

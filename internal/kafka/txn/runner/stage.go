@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/txn/hanging"
 	"github.com/anabranch/anabranch/internal/kafka/txn/internal/writes"
 )
 
@@ -59,17 +60,17 @@ type Sparing interface {
 type Outage = writes.Outage
 
 // Outcome is what became of a transaction.
-type Outcome int
+type Outcome = hanging.Outcome
 
 // The outcomes there are.
 const (
 	// Unknown: the session is over, all partitions are lost, and what is restored next
 	// tells.
-	Unknown Outcome = iota
+	Unknown = hanging.Unknown
 	// Committed: everything has happened.
-	Committed
+	Committed = hanging.Committed
 	// Aborted: nothing has, and the records come again.
-	Aborted
+	Aborted = hanging.Aborted
 )
 
 // Transaction is one in the making.

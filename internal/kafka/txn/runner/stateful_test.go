@@ -150,13 +150,13 @@ func TestAnOutcomeThatNobodyKnows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b, line := newCounting(t, testkit.Virtual(t)), new(restart)
-				b.Fake.ControlKey(kmsg.EndTxn.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
-					if !committed {
+				if committed {
+					b.cutEnd(line)
+				} else {
+					b.Fake.ControlKey(kmsg.EndTxn.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
 						return refuse(req, kerr.ProducerFenced), nil, true
-					}
-					line.until.Store(time.Now().Add(5 * time.Second).UnixNano())
-					return nil, nil, false
-				})
+					})
+				}
 				stage, r, _ := b.counting(t, "first", "", func(set *Settings) {
 					set.Kafka = slices.Concat(set.Kafka, b.Options(), []kgo.Opt{kgo.Dialer(line.dial(b))})
 				})

@@ -26,7 +26,10 @@ func (r *Runner) transact(ctx context.Context, s *kgo.GroupTransactSession, fetc
 	w, writing := writes.Begin(ctx, s, r.sizes)
 	defer w.Stop()
 	t, outcome := &Transaction{writes: w, sizes: r.sizes}, Unknown
-	defer func() { r.stage.Ended(t, outcome) }()
+	defer func() {
+		r.tails.Add(r.tail(t, outcome), r.session.Load())
+		r.stage.Ended(t, outcome)
+	}()
 	watched := w.Watch(writing, r.set.Topics.Topics, r.set.TransactionTimeout, r.spares)
 	defer watched()
 	r.begun = w.Begun()
@@ -41,9 +44,6 @@ func (r *Runner) transact(ctx context.Context, s *kgo.GroupTransactSession, fetc
 	committed, endErr := r.conclude(kgo.PreTxnCommitFnContext(ctx, mark.Annotate(behind)), s, commit)
 	r.halvings = pace.Halve(r.halvings, time.Since(w.Begun()), r.set.TransactionTimeout)
 	if endErr != nil {
-		if commit {
-			r.hanging.Doubted(behind, w.Witness())
-		}
 		r.blame(w)
 		return false, fmt.Errorf("end transaction: %w", endErr)
 	}
@@ -125,7 +125,6 @@ func (r *Runner) conclude(ctx context.Context, s *kgo.GroupTransactSession, comm
 // it is processed up to the marks.
 func (r *Runner) committed(t *Transaction, behind map[kafka.Partition]mark.Mark) {
 	r.gathering.Committed(t.fetches.NumRecords(), t.Begun(), time.Now())
-	r.hanging.Settled(behind)
 	r.marks.Processed(behind)
 	r.backlog.Processed(t.fetches)
 	r.sizes.Committed()

@@ -21,10 +21,15 @@ const abortPause = 50 * time.Millisecond
 // turn polls once, until ctx ends, and processes what came, which work bounds. An
 // error means that the session is of no more use.
 func (r *Runner) turn(ctx, work context.Context, s *kgo.GroupTransactSession) error {
+	if err := r.settle(ctx); err != nil {
+		return err
+	}
 	// The first record alone, since the stage may have to prepare for it before the
 	// budget of the transaction is known; what waits fetched behind it comes at once.
-	fetches := s.PollRecords(ctx, 1)
-	if err := r.fetchError(ctx, fetches); err != nil {
+	polling, done := r.untilCut(ctx)
+	defer done()
+	fetches := s.PollRecords(polling, 1)
+	if err := r.fetchError(polling, fetches); err != nil {
 		return err
 	}
 	if fetches.NumRecords() == 0 {
@@ -37,6 +42,9 @@ func (r *Runner) turn(ctx, work context.Context, s *kgo.GroupTransactSession) er
 	// No transaction is open yet, so nobody but the records waits for the stage. After an
 	// error nothing of them has happened, and they come again.
 	if err = r.prepare(ctx, fetches, math.MaxInt64); err != nil {
+		return err
+	}
+	if err = r.settle(ctx); err != nil { // a connection may have been lost meanwhile
 		return err
 	}
 	committed, err := r.transact(work, s, fetches)

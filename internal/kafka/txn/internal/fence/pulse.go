@@ -29,12 +29,14 @@ const (
 	aftermath = SessionTimeout
 )
 
-// Pulse hears the answers of the group's coordinator during one session. It may be
-// used by many goroutines.
+// Pulse hears the answers of brokers during one session, above all of the group's
+// coordinator. It may be used by many goroutines.
 type Pulse struct {
 	mu     sync.Mutex
 	last   time.Time // an answer came
 	broken time.Time // the last silence ended; zero: there was none
+	cuts   int
+	tell   func() // of a cut; nil: nobody
 }
 
 // NewPulse returns the pulse of a session that begins now.
@@ -42,9 +44,39 @@ func NewPulse(now time.Time) *Pulse { return &Pulse{last: now} }
 
 // OnBrokerE2E implements [kgo.HookBrokerE2E].
 func (p *Pulse) OnBrokerE2E(_ kgo.BrokerMetadata, key int16, exchange kgo.BrokerE2E) {
+	if exchange.Err() != nil {
+		p.cut()
+	}
 	if coordinators := []kmsg.Key{kmsg.Heartbeat, kmsg.JoinGroup, kmsg.SyncGroup, kmsg.OffsetFetch, kmsg.TxnOffsetCommit}; exchange.Err() == nil && slices.Contains(coordinators, kmsg.Key(key)) {
 		p.beat(time.Now())
 	}
+}
+
+func (p *Pulse) cut() {
+	p.mu.Lock()
+	p.cuts++
+	tell := p.tell
+	p.mu.Unlock()
+	if tell != nil {
+		tell()
+	}
+}
+
+// Tell has tell called behind each cut from now on, instead of who was told before.
+func (p *Pulse) Tell(tell func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tell = tell
+}
+
+// Cuts is how many requests, to whichever broker, have lost their answer with the
+// connection so far. A broker that ends without a word shows at once, since there is
+// always a fetch under way; so does the client itself when its partitions change, and gives
+// up a fetch.
+func (p *Pulse) Cuts() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cuts
 }
 
 func (p *Pulse) beat(now time.Time) {

@@ -71,6 +71,9 @@ func Open(set Settings, input mark.Input, id string, callbacks ...kgo.Opt) (*Ses
 	return s, nil
 }
 
+// ID is the session's transactional id.
+func (s *Session) ID() string { return s.id }
+
 func (s *Session) options() []kgo.Opt {
 	opts := []kgo.Opt{
 		kgo.ConsumerGroup(s.input.Group),

@@ -40,8 +40,22 @@ type Writes struct {
 	leaderless map[string][]int32
 }
 
-// progress is how far the records of one topic have come.
-type progress struct{ open, acked int }
+// progress is how far the records of one topic have come, and on which partitions.
+type progress struct {
+	open, acked int
+	last        int32 // partition of the last that was answered for
+	partitions  map[int32]bool
+}
+
+// on notes the partition of a record that was answered for. Most follow another of theirs.
+func (p *progress) on(partition int32) {
+	if p.partitions == nil {
+		p.partitions = make(map[int32]bool)
+	} else if p.last == partition {
+		return
+	}
+	p.last, p.partitions[partition] = partition, true
+}
 
 // write is a record on its way, and the one that it was made from.
 type write struct{ from, out *kgo.Record }
@@ -187,6 +201,9 @@ func (w *Writes) begin(topic string) *progress {
 }
 
 func (w *Writes) note(done write, topic *progress, err error) {
+	if done.out.Partition >= 0 { // else no broker was chosen yet
+		topic.on(done.out.Partition)
+	}
 	switch {
 	case err == nil:
 		w.witness = done.out
@@ -223,6 +240,19 @@ func (w *Writes) Wait(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return cmp.Or(w.ended, ctx.Err())
+}
+
+// Partitions are those that records were written to, or may have been.
+func (w *Writes) Partitions() []kafka.Partition {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []kafka.Partition
+	for topic, p := range w.topics {
+		for num := range p.partitions {
+			all = append(all, kafka.Partition{Topic: topic, Num: num})
+		}
+	}
+	return all
 }
 
 // Witness is a record that was acknowledged; nil: none was.
