@@ -36,7 +36,7 @@ func Stage() *pipeline.Stage {
 			},
 			Forgotten: "would wait for ROUTER_START, since no copy of its offsets was found",
 		},
-		Watches:      "sees how much of what replays sent is not delivered",
+		Watches:      pipeline.Watch{Group: schemas.SinkGroup, Why: "sees how much of what replays sent is not delivered"},
 		Transactions: pipeline.Transactions{Prefix: transactions, Why: "routes exactly once"},
 		Users:        true,
 		Config:       cfg,

@@ -44,6 +44,10 @@ const (
 // OwnPrefix begins the names of all consumer groups and transactional ids.
 const OwnPrefix = "anabranch-"
 
+// SinkGroup is the consumer group that delivers events: whoever writes to the topics of
+// destinations can see by it how much waits.
+const SinkGroup = OwnPrefix + "webhook-sink"
+
 // DeliverTopic names the topic of the events that wait for the webhooks of one
 // destination: "deliver.crm" for "crm". The id must satisfy [ValidID].
 func DeliverTopic(destinationID string) string { return DeliverPrefix + destinationID }
@@ -87,6 +91,17 @@ func idBehind(prefix, topic string) (id string, ok bool) {
 	return id, true
 }
 
+// ReplayTopic names the topic of what replays send to one destination once more:
+// "replay.crm" for "crm". What is in it waits behind the live events of
+// [DeliverTopic]. The id must satisfy [ValidID].
+func ReplayTopic(destinationID string) string { return ReplayPrefix + destinationID }
+
+// ReplayedTo is the inverse of [ReplayTopic]; false when topic is not the topic of
+// replays to a destination.
+func ReplayedTo(topic string) (id string, ok bool) {
+	return idBehind(ReplayPrefix, topic)
+}
+
 // ValidTopic tells whether Kafka takes a name for a topic.
 func ValidTopic(name string) bool {
 	for i := range len(name) {
@@ -107,21 +122,10 @@ func Reserved(topic string) bool {
 		}
 	}
 	switch topic {
-	case TopicRawEvents, TopicDeadLetters, TopicRedriven, TopicSeen, TopicJournal, TopicWorkspace, TopicImports, TopicRegulations, TopicReplays:
+	case TopicRawEvents, TopicDeadLetters, TopicRedriven, TopicSeen, TopicJournal, TopicWorkspace, TopicImports, TopicReplays, TopicRegulations:
 		return true
 	}
 	return false
-}
-
-// ReplayTopic names the topic of what replays send to one destination once more:
-// "replay.crm" for "crm". What is in it waits behind the live events of
-// [DeliverTopic]. The id must satisfy [ValidID].
-func ReplayTopic(destinationID string) string { return ReplayPrefix + destinationID }
-
-// ReplayedTo is the inverse of [ReplayTopic]; false when topic is not the topic of
-// replays to a destination.
-func ReplayedTo(topic string) (id string, ok bool) {
-	return idBehind(ReplayPrefix, topic)
 }
 
 // RetryTopic names the topic that holds records for delay: "webhook-retry.1m30s".

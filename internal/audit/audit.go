@@ -124,7 +124,7 @@ func (a *audit) positions(ctx context.Context) (routed, taken progress, err erro
 	for _, s := range a.Stages.Grouped() {
 		into := routed
 		switch {
-		case consumes(s, schemas.DeliverPrefix):
+		case delivers(s):
 			into = taken
 		case !routes(s):
 			continue
@@ -138,8 +138,11 @@ func (a *audit) positions(ctx context.Context) (routed, taken progress, err erro
 	return routed, taken, nil
 }
 
-func consumes(s *pipeline.Stage, topic string) bool {
-	return slices.ContainsFunc(s.Topics, func(t pipeline.Topic) bool { return t.Name == topic && t.Consumed != pipeline.Verb{} })
+// delivers reports whether it is this stage that takes on what is routed to destinations.
+func delivers(s *pipeline.Stage) bool {
+	return slices.ContainsFunc(s.Topics, func(t pipeline.Topic) bool {
+		return (t.Name == schemas.DeliverPrefix || t.Name == schemas.ArchivePrefix) && t.Consumed != pipeline.Verb{}
+	})
 }
 
 // routes reports whether it is this stage that calls go through on their way to
@@ -219,7 +222,7 @@ func (a *audit) lookAtWaiting(ctx context.Context, taken progress) error {
 	}
 	a.finished = make(map[*ranges.Span]func(*kgo.Record) bool)
 	for _, s := range a.Stages.Grouped() {
-		if !consumes(s, schemas.DeliverPrefix) {
+		if !delivers(s) {
 			continue
 		}
 		names := live(s.Consumed(existing))
@@ -291,7 +294,7 @@ func (a *audit) readWaiting(ctx context.Context) error {
 		if !h.Received.IsZero() && h.Received.Before(a.From.Add(-earlier)) {
 			return nil
 		}
-		destination, fresh := schemas.DestinationOf(rec.Topic)
+		destination, fresh := schemas.RoutedTo(rec.Topic)
 		if !fresh {
 			destination = h.Destination
 		}

@@ -166,7 +166,7 @@ func atPlace(partition int32, offset int64) uint64 {
 
 func (l *ledger) attempts(r *journal.Record) error {
 	topic := l.names.of(r.Topic)
-	_, fresh := schemas.DestinationOf(r.Topic)
+	_, fresh := schemas.RoutedTo(r.Topic)
 	for a := range r.Attempts() {
 		if a.Run != "" {
 			l.replay(&a)
@@ -204,7 +204,7 @@ func (l *ledger) replay(a *journal.Attempt) {
 
 // wait takes a record that nobody has finished.
 func (l *ledger) wait(topic string, partition int32, offset int64, fingerprint uint64, destination string) error {
-	_, fresh := schemas.DestinationOf(topic)
+	_, fresh := schemas.RoutedTo(topic)
 	return l.piles.add(fact{
 		fingerprint: fingerprint, destination: l.names.of(destination), kind: waiting, fresh: fresh,
 		at: place{l.names.of(topic), uint16(partition), offset},
@@ -260,7 +260,7 @@ func (l *ledger) balance() error {
 // lose takes the calls of a verdict that are missing. What became of an event before the
 // journal begins, or at a sink that keeps none, nobody knows.
 func (l *ledger) lose(r *Row, v *verdict, f *fact) {
-	topic := schemas.DeliverTopic(l.names.texts[f.destination])
+	topic := l.topicOf(l.names.texts[f.destination])
 	unsaid := v.last.kind == sent && !l.journalled[topic] || v.last.time().Before(l.cutUntil)
 	if f.destination != 0 && unsaid {
 		r.Accepted -= int64(v.missing)
@@ -327,7 +327,7 @@ func (l *ledger) miss(messageID string, source, destination uint16, seen string)
 // lastSeen says where an event was seen last.
 func (l *ledger) lastSeen(f *fact) string {
 	at := schemas.Position{Topic: l.names.texts[f.at.topic], Partition: int32(f.at.partition), Offset: f.at.offset}
-	to := schemas.DeliverTopic(l.names.texts[f.destination])
+	to := l.topicOf(l.names.texts[f.destination])
 	when := ""
 	if f.when != 0 {
 		when = " at " + terminal.Moment(f.time())
@@ -348,6 +348,16 @@ func (l *ledger) lastSeen(f *fact) string {
 	case letter, waiting, delivered:
 	}
 	return at.String() + when
+}
+
+// topicOf is the topic of a destination's events: of webhooks, unless there is word of an
+// archive of that id.
+func (l *ledger) topicOf(destination string) string {
+	archive := schemas.ArchiveTopic(destination)
+	if _, met := l.names.numbers[archive]; met {
+		return archive
+	}
+	return schemas.DeliverTopic(destination)
 }
 
 func (l *ledger) selects(source string) bool {

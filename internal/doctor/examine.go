@@ -132,7 +132,7 @@ func (set *Settings) cluster(ctx context.Context, now time.Time) []Finding {
 func (set *Settings) served(ctx context.Context, cl *kgo.Client, now time.Time, s *workspace.Snapshot) []Finding {
 	set.awaitCoordinators(ctx)
 	all := set.topicsAndGrants(ctx, cl, s)
-	groups, err := lookAtGroups(ctx, set.Topics, set.Stages.Grouped())
+	groups, err := lookAtGroups(ctx, set.Topics, working(set.Stages.Grouped(), s))
 	if err != nil {
 		all = append(all, unable(CheckGroups, err))
 	}
@@ -144,6 +144,12 @@ func (set *Settings) served(ctx context.Context, cl *kgo.Client, now time.Time, 
 		return append(all, unable(CheckClock, err))
 	}
 	return append(all, judgeClock(clockFacts{now: now, newest: newest, synchronised: synchronised()})...)
+}
+
+// working are the stages that have something to do in a workspace: of another one it is no
+// fault that nobody runs it.
+func working(stages pipeline.Stages, s *workspace.Snapshot) pipeline.Stages {
+	return slices.DeleteFunc(slices.Clone(stages), func(stage *pipeline.Stage) bool { return stage.Rests(s) })
 }
 
 // awaitCoordinators gives a new cluster time to create its topic of offsets, which the

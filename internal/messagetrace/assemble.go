@@ -105,7 +105,9 @@ func (f *facts) sent(id string, of names) Destination {
 	hosts := of.hosts(id)
 	var last *try
 	for i := range f.tries {
-		if t := &f.tries[i]; t.Destination == id {
+		if t := &f.tries[i]; t.Destination == id && t.object != (schemas.ArchivedName{}) {
+			return Destination{ID: id, Outcome: Delivered, ArchivedIn: f.objectOf(t), Attempts: []Attempt{}}
+		} else if t.Destination == id {
 			d.Attempts = append(d.Attempts, t.shown(hosts, f.tries[:i]))
 			last = t
 		}
@@ -120,13 +122,20 @@ func (f *facts) sent(id string, of names) Destination {
 	case last != nil && last.At.After(redriven):
 		d.end(last)
 	case !redriven.IsZero() || len(d.DeadLetters) == 0 && !f.passed[id]:
-		d.Outcome, d.WaitingOn = Waiting, schemas.DeliverTopic(id)
+		d.Outcome, d.WaitingOn = Waiting, of.topic(id)
 	case len(d.DeadLetters) > 0:
 		d.Outcome, d.Reason = Dead, string(d.DeadLetters[len(d.DeadLetters)-1].Reason)
 	default:
 		d.Outcome, d.Notes = Unknown, append(d.Notes, noteNoDelivery)
 	}
 	return d
+}
+
+// objectOf is the name of the object that holds the event: its day is that of its receipt.
+func (f *facts) objectOf(t *try) string {
+	name := t.object
+	name.Day = f.since
+	return name.String()
 }
 
 // end is what became of an event whose last attempt did not deliver it.

@@ -92,6 +92,9 @@ type Destination struct {
 	// WrittenTo is the topic that the destination is, and where the event stands there:
 	// deliver.export.warehouse[3]@1704; the topic alone where it does not hold it any more.
 	WrittenTo string `json:"written_to,omitempty"`
+	// ArchivedIn is the object of an archive that holds the event:
+	// website/2026-11-23/3-00000000000000012000-00000000000000013000.ndjson.gz.
+	ArchivedIn string `json:"archived_in,omitempty"`
 	// Changed says that the destination was changed since the call was taken, so that
 	// endpoints may be others than those that were asked.
 	Changed bool     `json:"changed,omitempty"`

@@ -210,11 +210,20 @@ func (c *chase) take(r *kgo.Record) error {
 		if attempt.Run != "" {
 			into = &c.replayed
 		}
-		if t := (try{attempt, said.Topic}); attempt.Fingerprint == wanted && !slices.Contains(*into, t) {
+		if t := (try{attempt, said.Topic, objectOf(said, &attempt)}); attempt.Fingerprint == wanted && !slices.Contains(*into, t) {
 			*into = append(*into, t)
 		}
 	}
 	return nil
+}
+
+// objectOf is the object of an archive that an entry of the journal is about, but for its day:
+// an archive's record is about the range that was archived at once.
+func objectOf(said *journal.Record, a *journal.Attempt) schemas.ArchivedName {
+	if schemas.PrefixOf(said.Topic) != schemas.ArchivePrefix {
+		return schemas.ArchivedName{}
+	}
+	return schemas.ArchivedName{Source: a.Source, Partition: said.Partition, From: said.From, To: said.Next}
 }
 
 // bury looks up the dead letters of ends that the journal has told of.
@@ -413,18 +422,23 @@ func hiddenIsNone(err error) error {
 
 // reached looks whether the sink is past the event on a destination's topic.
 func (c *chase) reached(ctx context.Context, f *facts, destination string) error {
-	topic := schemas.DeliverTopic(destination)
+	topic := c.names.topic(destination)
 	num, there, err := c.home(ctx, topic, f.key)
 	if err != nil || !there {
 		return err
 	}
-	commits, err := c.Topics.Commits(ctx, c.Sink, topic)
+	group := c.Sink
+	archive := schemas.PrefixOf(topic) == schemas.ArchivePrefix
+	if archive {
+		group = c.Archive
+	}
+	commits, err := c.Topics.Commits(ctx, group, topic)
 	if err != nil {
 		return err
 	}
 	commit := commits[num]
 	finished := func(r *kgo.Record) bool { return r.Offset < commit.Offset }
-	if c.Finished != nil && commit.Metadata != "" {
+	if !archive && c.Finished != nil && commit.Metadata != "" {
 		beyond := c.Finished(commit.Offset, commit.Metadata)
 		finished = func(r *kgo.Record) bool { return r.Offset < commit.Offset || beyond(r) }
 	}

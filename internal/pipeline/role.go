@@ -4,7 +4,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/kafka/acl"
-	"github.com/anabranch/anabranch/schemas"
 )
 
 // Role returns what the stage must be allowed on the brokers.
@@ -21,8 +20,8 @@ func (s *Stage) Role() acl.Role {
 		rule.Without = kept.Without
 		role.Rules = append(role.Rules, rule)
 	}
-	if s.Watches != "" {
-		role.Rules = append(role.Rules, acl.Groups(schemas.OwnPrefix, s.Watches))
+	if s.Watches.Group != "" {
+		role.Rules = append(role.Rules, acl.Groups(s.Watches.Group, s.Watches.Why))
 	}
 	if s.Transactions.Prefix != "" {
 		role.Rules = append(role.Rules, acl.Transactions(s.Transactions.Prefix, s.Transactions.Why))

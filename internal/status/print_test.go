@@ -54,6 +54,10 @@ func sample() *Report {
 			OnTheWay: 1_278, Missing: 3, Complete: true,
 		},
 	}
+	r.Replays = []Replay{
+		{ID: "20261123-031258-6bbuom", State: "running", Read: 170, Total: 1000, Sent: 150, Heard: noon.Add(-2 * time.Second), Remaining: new(int64(95)), Trouble: map[string]string{"mail": "waits for the destination: 1,000 events of replays are not delivered yet"}},
+		{ID: "20261123-031301-aaaaaa", State: "waiting", Total: 10, Heard: noon.Add(-time.Minute), Trouble: map[string]string{}},
+	}
 	r.Advice = Advise(r, 4*time.Hour)
 	return r
 }

@@ -28,6 +28,8 @@ type Report struct {
 	UnroutedPending []int32 `json:"unroutedPending"`
 	// LastHour is what the journal says of it; null: nothing is journalled.
 	LastHour *audit.Glance `json:"lastHour"`
+	// Replays are those that are not over, the first made first.
+	Replays []Replay `json:"replays"`
 }
 
 // Stage is a stage that reads from the brokers, as its consumer group shows it.

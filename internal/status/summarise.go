@@ -28,6 +28,9 @@ func (l *look) report(t *tally, spans []*span) *Report {
 	}
 	for _, reads := range l.readers {
 		s := stageOf(reads)
+		if reads.Rests(l.Workspace) && len(s.Members) == 0 {
+			continue // nobody has to run it
+		}
 		own := slices.DeleteFunc(slices.Clone(spans), func(part *span) bool { return part.reader != reads.Name })
 		s.Unread = reads.unread(t, unread(own))
 		r.Stages = append(r.Stages, s)
@@ -38,6 +41,7 @@ func (l *look) report(t *tally, spans []*span) *Report {
 		}
 	}
 	r.Destinations = l.destinations(t, left)
+	r.Replays = l.runs
 	r.Advice = Advise(r, l.window())
 	return r
 }
@@ -159,7 +163,7 @@ func (l *look) destinations(t *tally, left map[string]int64) []Destination {
 		ids[id] = true
 	}
 	for topic := range left {
-		if id, deliver := schemas.DestinationOf(topic); deliver {
+		if id, routed := schemas.RoutedTo(topic); routed {
 			ids[id] = true
 		}
 	}
@@ -188,14 +192,6 @@ func (l *look) destinations(t *tally, left map[string]int64) []Destination {
 	return rows
 }
 
-// topic is where a destination's events wait, or waited before it was removed.
-func (l *look) topic(id string) string {
-	if d, known := l.Workspace.Destination(id); known {
-		return d.Topic()
-	}
-	return schemas.DeliverTopic(id)
-}
-
 // replaying is what the sink has not finished of what replays sent to a destination, and
 // what of it was deleted.
 func (l *look) replaying(id string) (Backlog, int64) {
@@ -208,6 +204,14 @@ func (l *look) replaying(id string) (Backlog, int64) {
 		b.Bound = AtMost
 	}
 	return b, deleted(partitions)
+}
+
+// topic is where a destination's events wait, or waited before it was removed.
+func (l *look) topic(id string) string {
+	if d, known := l.Workspace.Destination(id); known {
+		return d.Topic()
+	}
+	return schemas.DeliverTopic(id)
 }
 
 // busy are the partitions of a topic on which users hold up their own events.

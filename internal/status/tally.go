@@ -98,7 +98,7 @@ func (t *tally) add(s *span, r *kgo.Record) {
 	}
 	if delay, retry := schemas.RetryDelayOf(r.Topic); retry {
 		t.retry(delay, &h, r)
-	} else if id, deliver := schemas.DestinationOf(r.Topic); deliver {
+	} else if id, routed := schemas.RoutedTo(r.Topic); routed {
 		t.destination(id).undelivered.add(taken(&h, r))
 	} else {
 		key := unreadKey{s.reader, s.Topic}

@@ -59,6 +59,20 @@ func (e *Entry) Remaining() (d time.Duration, ok bool) {
 	return d, ok
 }
 
+// Heard is when something was last written about the run.
+func (e *Entry) Heard() time.Time {
+	last := e.Run.ChangedAt
+	if e.Claim.At.After(last) {
+		last = e.Claim.At
+	}
+	for _, p := range e.Parts {
+		if p.Updated.After(last) {
+			last = p.Updated
+		}
+	}
+	return last
+}
+
 // Sent is how many events were sent.
 func (e *Entry) Sent() (n int64) {
 	for _, p := range e.Parts {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -35,7 +36,7 @@ func replayCommand() Command {
 				Name: "plan", Args: replayChoice,
 				Help: "Reads the events and says what a replay would do: how many go where, what is left out and\n" +
 					"why, how long it takes, and the difference to what was sent then. It writes nothing.",
-				Flags: planReplay,
+				Flags: planReplay, Role: replay.PlanRole(),
 			},
 			{
 				Name: "start", Args: replayChoice + " [--wait]",
@@ -160,6 +161,9 @@ func startReplay(set *flag.FlagSet) Run {
 			if err := t.operator.Write(ctx, run); err != nil {
 				return err
 			}
+			if err := mentionOthers(ctx, program, t.operator, run); err != nil {
+				return err
+			}
 			if *wait {
 				if _, err := fmt.Fprintln(program.Err, run.ID); err != nil {
 					return err
@@ -172,6 +176,22 @@ func startReplay(set *flag.FlagSet) Run {
 			return program.Print(run.ID + "\n")
 		})
 	}
+}
+
+// mentionOthers says which replays are not over that send to the same destinations: each of
+// them sends what it has to.
+func mentionOthers(ctx context.Context, program settings.Program, o *replay.Operator, run *replay.Run) error {
+	book, err := o.Load(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range book.All() {
+		same := slices.ContainsFunc(e.Run.Destinations, func(id string) bool { return slices.Contains(run.Destinations, id) })
+		if e.Run.ID != run.ID && same && !e.Over() {
+			_, _ = fmt.Fprintf(program.Err, "replay %s is %s and sends to the same destinations: each sends what it has to\n", e.Run.ID, e.State())
+		}
+	}
+	return nil
 }
 
 const (

@@ -63,7 +63,7 @@ const (
 // when it was created.
 func (c Config) comparePartitions(topic string, want, have int) []Mismatch {
 	variable := "TOPIC_PARTITIONS"
-	if PerDestination(topic) {
+	if _, of := schemas.RoutedTo(topic); of || PerDestination(topic) {
 		variable = "DELIVER_TOPIC_PARTITIONS"
 	}
 	m := Mismatch{Setting: "partitions", Want: strconv.Itoa(want), Have: strconv.Itoa(have)}

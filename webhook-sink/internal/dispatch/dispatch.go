@@ -146,7 +146,7 @@ func (d *Dispatcher) Done(j *Job, o outcome.Outcome) *Job {
 	// What the job held is given back before anything else may start: what starts next
 	// is decided by these counts.
 	if j.slot {
-		d.queues.Ended(j.queue, p.Retry, o, j.size, now.Sub(j.began), now)
+		d.queues.Ended(j.queue, p.Retry, j.beside, o, j.size, now.Sub(j.began), now)
 	}
 	switch {
 	case waits && !p.closing && !d.stopped:
@@ -198,7 +198,10 @@ func (d *Dispatcher) next(now time.Time) *Job {
 	if !ok {
 		return nil
 	}
-	j.slot, j.began = true, now
+	j.slot, j.began, j.beside = true, now, j.queue.Slots.Replays > 0
+	if j.IsReplay() {
+		j.beside = j.queue.Slots.Replays > 1 // it is one of them
+	}
 	if j.IsRetry() && !j.Headers.Due.IsZero() {
 		d.Gauges.Lateness.Observe(now.Sub(j.Headers.Due).Seconds())
 	}

@@ -39,6 +39,7 @@ type Job struct {
 
 	slot     bool      // it holds a slot of its destination; a retry without one is only put back
 	began    time.Time // when it got that slot
+	beside   bool      // others of a replay were in flight at its destination then
 	turn     time.Time // when a retry is looked at
 	reserved time.Time // the slot it is put back for, zero for none
 }

@@ -236,7 +236,7 @@ func (m *model) checkReplays(id string, r *queues.Queue[*Job]) {
 	f, live := m.floor, m.floor.queues.ByID[id]
 	switch {
 	case m.halted:
-	case !r.Lanes.Ready() || live.Lanes.Ready() || live.Due.Len() > 0 || !f.queues.Limits.Replay(r.Slots, f.queues.InFlight, time.Now()):
+	case !r.Lanes.Ready() || live.Lanes.Ready() || live.Due.Len() > 0 || !f.queues.MayReplay(r, time.Now()):
 		delete(m.naps, r)
 	case !r.Napping:
 		m.t.Fatalf("a replayed event of %s could start", id)

@@ -10,6 +10,7 @@ import (
 	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 	"github.com/anabranch/anabranch/webhook-sink/internal/pace"
 	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
+	"github.com/anabranch/anabranch/webhook-sink/internal/yield"
 )
 
 // Options are what queues are made of.
@@ -71,6 +72,7 @@ type Queue[J any] struct {
 	speed   quota.Speed
 
 	pace       *pace.Pace
+	yield      *yield.Yield
 	timer      *time.Timer
 	inTurn     bool // stands in the line of those that wait for a slot
 	afterRetry bool // the attempt that started last was a retry
@@ -91,7 +93,7 @@ func New[J any](o Options) *Queues[J] {
 func (s *Queues[J]) Of(id string) *Queue[J] {
 	q := s.ByID[id]
 	if q == nil {
-		q = &Queue[J]{Slots: new(quota.Slots), pace: pace.New(s.Shortest)}
+		q = &Queue[J]{Slots: new(quota.Slots), pace: pace.New(s.Shortest), yield: new(yield.Yield)}
 		q.pace.SetShare(s.share)
 		s.ByID[id] = q
 	}
@@ -103,7 +105,7 @@ func (s *Queues[J]) Of(id string) *Queue[J] {
 func (s *Queues[J]) OfReplays(id string) *Queue[J] {
 	q := s.Of(id)
 	if q.Replays == nil {
-		q.Replays = &Queue[J]{live: q, Slots: q.Slots, pace: q.pace}
+		q.Replays = &Queue[J]{live: q, Slots: q.Slots, pace: q.pace, yield: q.yield}
 	}
 	return q.Replays
 }
@@ -241,8 +243,9 @@ func (s *Queues[J]) Reserve(q *Queue[J], now time.Time) time.Time {
 }
 
 // Ended gives back the slot of an attempt which was of so many bytes and held it for
-// held, and notes what its outcome shows of the destination.
-func (s *Queues[J]) Ended(q *Queue[J], retry bool, o outcome.Outcome, size int, held time.Duration, now time.Time) {
+// held, and notes what its outcome shows of the destination. beside says whether others of a
+// replay were in flight there when it began.
+func (s *Queues[J]) Ended(q *Queue[J], retry, beside bool, o outcome.Outcome, size int, held time.Duration, now time.Time) {
 	switch {
 	case o.Verdict == outcome.Withheld && !o.Partial:
 		q.Slots.Down = true
@@ -253,6 +256,7 @@ func (s *Queues[J]) Ended(q *Queue[J], retry bool, o outcome.Outcome, size int, 
 		}
 		q.Slots.Earned, q.Slots.Down = min(q.Slots.Earned+1, s.Limits.Each), false
 		q.pace.Answered(o.Took, now)
+		q.yield.Delivered(q.live != nil, beside, o.Took, now)
 	}
 	s.InFlight--
 	s.Gauges.InFlight.Set(float64(s.InFlight))
@@ -262,6 +266,9 @@ func (s *Queues[J]) Ended(q *Queue[J], retry bool, o outcome.Outcome, size int, 
 		return
 	case q.live != nil:
 		q.Slots.Replays--
+		if rest := q.yield.Rest(o.Took); rest > 0 {
+			s.nap(q, min(rest, longestNap))
+		}
 	default:
 		q.Slots.Firsts--
 	}

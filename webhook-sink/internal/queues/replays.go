@@ -12,10 +12,15 @@ func (s *Queues[J]) mayReplay(r *Queue[J]) bool {
 	return !r.Napping && r.Lanes.Ready() && !r.live.Lanes.Ready() && r.live.Due.Len() == 0 && s.hasRoom(r)
 }
 
+// MayReplay reports whether there are slots for the next of a destination's replays.
+func (s *Queues[J]) MayReplay(r *Queue[J], now time.Time) bool {
+	return r.Slots.Replays < r.yield.Room() && s.Limits.Replay(r.Slots, s.InFlight, now)
+}
+
 // pickReplay takes the next of a destination's replays if it may start now. After an
 // outage they come behind the retries, at their pace.
 func (s *Queues[J]) pickReplay(r *Queue[J], now time.Time) (j J, ok bool) {
-	if !s.mayReplay(r) || !s.Limits.Replay(r.Slots, s.InFlight, now) {
+	if !s.mayReplay(r) || !s.MayReplay(r, now) {
 		return j, false
 	}
 	if may, next := r.pace.TakeLast(now, s.Limits.Retries()); !may {

@@ -1,7 +1,7 @@
 // Package subscription says which topics the sink consumes: those of all
-// destinations with webhooks, of all retry delays, and those of replays that exist. A destination has
-// one of the latter from its first replay on, and most never do: so they are looked for,
-// and never created.
+// destinations with webhooks, of all retry delays, and those of replays that exist. A
+// destination has one of the latter from its first replay on, and most never do: so they
+// are looked for, and never created.
 package subscription
 
 import (
