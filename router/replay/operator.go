@@ -206,11 +206,11 @@ func meant(c *Choice, ws *workspace.Snapshot) ([]string, error) {
 		return nil, fmt.Errorf("--destination=%s: the workspace has no such destination, or it is not enabled", c.Destination)
 	}
 	if d, known := ws.Destination(c.Destination); known && !d.Is(workspace.TypeWebhooks) {
-		return nil, fmt.Errorf("--destination=%s: is of type %s, expected one of type %s: what is archived or exported has the past already", d.ID, d.Type, workspace.TypeWebhooks)
+		return nil, fmt.Errorf("--destination=%s: it is of type %s: expected one with webhooks, which alone can be sent past events", c.Destination, d.Type)
 	}
 	all := []string{}
-	for _, d := range ws.Destinations() {
-		if d.Enabled && d.Is(workspace.TypeWebhooks) && (c.Destination == "" || c.Destination == d.ID) && (c.Source == "" || d.Connected(c.Source)) {
+	for _, d := range ws.DestinationsOf(workspace.TypeWebhooks) {
+		if d.Enabled && (c.Destination == "" || c.Destination == d.ID) && (c.Source == "" || d.Connected(c.Source)) {
 			all = append(all, d.ID)
 		}
 	}
