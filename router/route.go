@@ -55,7 +55,7 @@ func (s *stage) output(t *runner.Transaction, rec *kgo.Record, h schemas.Headers
 		s.bury(rec, &h, &d)
 		h.Destination, h.Reason, h.Detail = d.destination, d.reason, d.detail
 		if h.Received.IsZero() {
-			h.Received = takenAt(rec)
+			h.Received = kafka.TakenAt(rec)
 		}
 		if t.Refused(schemas.TopicDeadLetters, rec) {
 			return kafka.DeadLetterReference(rec, h, t.Begun())
@@ -90,7 +90,7 @@ func onward(rec *kgo.Record, h *schemas.Headers) []kgo.RecordHeader {
 		decided := *h
 		decided.Version, decided.Only, decided.Happened = 0, nil, time.Time{}
 		if decided.Received.IsZero() {
-			decided.Received = takenAt(rec)
+			decided.Received = kafka.TakenAt(rec)
 		}
 		out := new(kgo.Record)
 		kafka.SetHeaders(out, &decided)
@@ -99,16 +99,6 @@ func onward(rec *kgo.Record, h *schemas.Headers) []kgo.RecordHeader {
 	if !h.Received.IsZero() {
 		return rec.Headers
 	}
-	added := schemas.Headers{Received: takenAt(rec)}
+	added := schemas.Headers{Received: kafka.TakenAt(rec)}
 	return kafka.AddHeaders(rec.Headers, &added)
-}
-
-// takenAt is when ingest took an event: the time of its record. Others can write to
-// raw-events too, and a time that no header holds (none at all is -1, and some count
-// microseconds) is no reason to bury their events at the destination.
-func takenAt(rec *kgo.Record) time.Time {
-	if year := rec.Timestamp.UTC().Year(); year < 1970 || year > 9999 {
-		return time.Time{}
-	}
-	return rec.Timestamp
 }

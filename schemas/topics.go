@@ -15,6 +15,7 @@ const (
 	TopicJournal     = "journal"               // what became of each event, see package schemas/journal; key: <stage>/<topic>/<partition>
 	TopicWorkspace   = "workspace"             // sources and destinations; key: <kind>/<id>
 	TopicImports     = "imports"               // how far each import of files is; key: its digest
+	TopicReplays     = "replays"               // replays of raw-events: range, choice, how far each is; key: id of the run
 	TopicRegulations = "regulations"           // deletion requests and suppressed users; key: <kind>/<id>
 
 	// Of the stage personas, with as many partitions as raw-events. What concerns one user
@@ -29,6 +30,7 @@ const (
 	FamilyExport  = FamilyDeliver + ".export"
 	FamilyArchive = FamilyDeliver + ".archive"
 	FamilyRetry   = "webhook-retry"
+	FamilyReplay  = "replay"
 
 	// The router's, which writes to all that begin with the first. Ids have no dots, so
 	// a name tells which of the three it is of.
@@ -36,10 +38,15 @@ const (
 	ExportPrefix  = FamilyExport + "."
 	ArchivePrefix = FamilyArchive + "."
 	RetryPrefix   = FamilyRetry + "."
+	ReplayPrefix  = FamilyReplay + "."
 )
 
 // OwnPrefix begins the names of all consumer groups and transactional ids.
 const OwnPrefix = "anabranch-"
+
+// SinkGroup is the consumer group that delivers events: whoever writes to the topics of
+// destinations can see by it how much waits.
+const SinkGroup = OwnPrefix + "webhook-sink"
 
 // DeliverTopic names the topic of the events that wait for the webhooks of one
 // destination: "deliver.crm" for "crm". The id must satisfy [ValidID].
@@ -84,6 +91,17 @@ func idBehind(prefix, topic string) (id string, ok bool) {
 	return id, true
 }
 
+// ReplayTopic names the topic of what replays send to one destination once more:
+// "replay.crm" for "crm". What is in it waits behind the live events of
+// [DeliverTopic]. The id must satisfy [ValidID].
+func ReplayTopic(destinationID string) string { return ReplayPrefix + destinationID }
+
+// ReplayedTo is the inverse of [ReplayTopic]; false when topic is not the topic of
+// replays to a destination.
+func ReplayedTo(topic string) (id string, ok bool) {
+	return idBehind(ReplayPrefix, topic)
+}
+
 // ValidTopic tells whether Kafka takes a name for a topic.
 func ValidTopic(name string) bool {
 	for i := range len(name) {
@@ -98,13 +116,13 @@ func ValidTopic(name string) bool {
 // Reserved tells whether a topic is Anabranch's, could be one of a later release, or is
 // one of the brokers' own: no other may have its name.
 func Reserved(topic string) bool {
-	for _, prefix := range []string{DeliverPrefix, RetryPrefix, OwnPrefix, "personas-", "__"} {
+	for _, prefix := range []string{DeliverPrefix, RetryPrefix, ReplayPrefix, OwnPrefix, "personas-", "__"} {
 		if strings.HasPrefix(topic, prefix) {
 			return true
 		}
 	}
 	switch topic {
-	case TopicRawEvents, TopicDeadLetters, TopicRedriven, TopicSeen, TopicJournal, TopicWorkspace, TopicImports, TopicRegulations:
+	case TopicRawEvents, TopicDeadLetters, TopicRedriven, TopicSeen, TopicJournal, TopicWorkspace, TopicImports, TopicReplays, TopicRegulations:
 		return true
 	}
 	return false
@@ -142,6 +160,9 @@ func PrefixOf(topic string) string {
 	}
 	if _, retry := RetryDelayOf(topic); retry {
 		return RetryPrefix
+	}
+	if _, replay := ReplayedTo(topic); replay {
+		return ReplayPrefix
 	}
 	return ""
 }

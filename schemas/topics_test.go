@@ -28,6 +28,21 @@ func TestDestinationOfOtherTopics(t *testing.T) {
 	}
 }
 
+func TestReplayTopic(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"crm", "0", "-", strings.Repeat("z", 64), "replay", "deliver"} {
+		topic := schemas.ReplayTopic(id)
+		if got, ok := schemas.ReplayedTo(topic); topic != "replay."+id || !ok || got != id {
+			t.Errorf("ReplayedTo(%s) = %q, %t, want %q", topic, got, ok, id)
+		}
+	}
+	for _, topic := range []string{"", "replay", "replay.", "replay.CRM", "replay.a.b", "xreplay.crm", "replay." + strings.Repeat("z", 65), "deliver.crm", schemas.TopicReplays} {
+		if id, ok := schemas.ReplayedTo(topic); ok || id != "" {
+			t.Errorf("ReplayedTo(%s) = %q, %t, want none", topic, id, ok)
+		}
+	}
+}
+
 func TestRetryTopic(t *testing.T) {
 	t.Parallel()
 	for want, delay := range map[string]time.Duration{
@@ -99,8 +114,8 @@ func TestValidID(t *testing.T) {
 
 func TestPrefixOf(t *testing.T) {
 	for topic, want := range map[string]string{
-		"deliver.crm": schemas.DeliverPrefix, "webhook-retry.5s": schemas.RetryPrefix,
-		"deliver.CRM": "", "webhook-retry.60s": "", schemas.TopicRawEvents: "", "payments": "",
+		"deliver.crm": schemas.DeliverPrefix, "webhook-retry.5s": schemas.RetryPrefix, "replay.crm": schemas.ReplayPrefix,
+		"deliver.CRM": "", "webhook-retry.60s": "", "replay.a.b": "", schemas.TopicReplays: "", schemas.TopicRawEvents: "", "payments": "",
 	} {
 		if got := schemas.PrefixOf(topic); got != want {
 			t.Errorf("PrefixOf(%q) = %q, want %q", topic, got, want)

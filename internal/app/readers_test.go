@@ -40,6 +40,7 @@ func TestReaders(t *testing.T) {
 		schemas.TopicWorkspace:              nil,
 		schemas.TopicRegulations:            nil,
 		schemas.TopicImports:                nil,
+		schemas.TopicReplays:                nil,
 	} {
 		if diff := cmp.Diff(want, stages.Readers(topic)); diff != "" {
 			t.Errorf("readers of %s (-want +got):\n%s", topic, diff)

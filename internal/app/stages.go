@@ -55,6 +55,7 @@ func (p *plumbing) process(s *pipeline.Stage) *pipeline.Process {
 		Trace:        p.trace,
 		Kafka:        p.options,
 		Topics:       p.topics,
+		Readers:      p.cfg.Stages.Readers,
 		Register:     p.register,
 		Files:        filepath.Join(p.cfg.DataDir, s.Name),
 		Instance:     p.instance.transactional,

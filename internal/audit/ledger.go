@@ -23,6 +23,8 @@ type ledger struct {
 	names     *names
 	piles     piles
 	rows      map[rowKey]*Row
+	// replays is the time of which what replays delivered is counted.
+	replays within
 	// lettersCut says that dead letters of the range may be gone.
 	lettersCut bool
 
@@ -35,6 +37,11 @@ type ledger struct {
 	missing    []Missing
 	doubts     map[doubtKey]*Doubt
 }
+
+// within is a time, the end excluded.
+type within struct{ from, to time.Time }
+
+func (w within) has(at time.Time) bool { return !at.Before(w.from) && at.Before(w.to) }
 
 type rowKey struct{ source, destination uint16 }
 
@@ -61,7 +68,7 @@ func (l *ledger) record(r *journal.Record) error {
 		return l.decisions(r)
 	}
 	l.journalled[r.Topic] = true
-	if r.Lost > 0 {
+	if _, replay := schemas.ReplayedTo(r.Topic); r.Lost > 0 && !replay {
 		l.doubt(Unwritten, r.Topic, int64(r.Lost), r.Base)
 	}
 	return l.attempts(r)
@@ -161,6 +168,10 @@ func (l *ledger) attempts(r *journal.Record) error {
 	topic := l.names.of(r.Topic)
 	_, fresh := schemas.RoutedTo(r.Topic)
 	for a := range r.Attempts() {
+		if a.Run != "" {
+			l.replay(&a)
+			continue
+		}
 		f := fact{
 			fingerprint: a.Fingerprint, destination: l.names.of(a.Destination), kind: handed, at: place{topic, uint16(r.Partition), a.Offset},
 			number: uint8(min(a.Number, math.MaxUint8)), asked: a.Endpoints != 0, fresh: fresh, when: seconds(a.At),
@@ -178,6 +189,17 @@ func (l *ledger) attempts(r *journal.Record) error {
 		}
 	}
 	return nil
+}
+
+// replay counts what a replay has delivered, by when it did. It is no part of the equation:
+// the call may have been accepted long before, and at this destination never been wanted. A
+// sink that was killed tells of one or the other twice.
+func (l *ledger) replay(a *journal.Attempt) {
+	if a.Outcome != journal.Delivered || !l.replays.has(a.At) || !l.selects(a.Source) ||
+		l.selection.Destination != "" && a.Destination != l.selection.Destination {
+		return
+	}
+	l.row(l.names.of(a.Source), l.names.of(a.Destination)).Replayed++
 }
 
 // wait takes a record that nobody has finished.

@@ -46,6 +46,9 @@ func (f *facts) assemble(of names) Call {
 			c.Destinations = append(c.Destinations, f.decided(&f.routing.Decisions[i], of))
 		}
 	}
+	for _, s := range f.replays {
+		c.Replays = append(c.Replays, s.again(f, of))
+	}
 	return c
 }
 

@@ -54,7 +54,7 @@ func (t try) again() try {
 }
 
 func died(at int, destination string, r schemas.Reason, redriven int) letter {
-	l := letter{DeadLetter{ID: "3-17", At: after(at), Reason: r}, destination, schemas.Position{}}
+	l := letter{DeadLetter{ID: "3-17", At: after(at), Reason: r}, destination, "", schemas.Position{}}
 	if redriven > 0 {
 		when := after(redriven)
 		l.RedrivenAt = &when

@@ -25,6 +25,8 @@ type facts struct {
 	// passed are destinations of which the sink is past the event, whatever the journal
 	// says.
 	passed map[string]bool
+	// replays are what replays sent of the call, the earliest first.
+	replays []*sending
 	// written says where the event stands on a topic that others read, by destination.
 	written map[string]string
 }
@@ -44,6 +46,7 @@ type letter struct {
 	DeadLetter
 
 	destination string
+	run         string // of the replay that sent the event; empty: it was a live one
 	from        schemas.Position
 }
 

@@ -60,6 +60,16 @@ type Call struct {
 	RoutedAt      *time.Time     `json:"routed_at,omitempty"`
 	Violations    []Violation    `json:"violations,omitempty"` // of the source's tracking plan, of a call that was marked
 	Notes         []string       `json:"notes,omitempty"`
+	// Replays are what replays have sent of the call, as far as their topics still hold it,
+	// the earliest first.
+	Replays []Replay `json:"replays,omitempty"`
+}
+
+// Replay is what became of a call at a destination that a replay sent it to.
+type Replay struct {
+	Run    string    `json:"run"`
+	SentAt time.Time `json:"sent_at"`
+	Destination
 }
 
 // Violation is something that a tracking plan has against a call.

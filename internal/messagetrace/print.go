@@ -74,6 +74,11 @@ func (p *printer) call(messageID string, c *Call) {
 	for i := range c.Destinations {
 		p.destination(&c.Destinations[i])
 	}
+	for i := range c.Replays {
+		r := &c.Replays[i]
+		p.event(1, r.SentAt, "sent once more by replay %s", terminal.Safe(r.Run))
+		p.destination(&r.Destination)
+	}
 }
 
 // came says how the call came.

@@ -67,7 +67,9 @@ type chase struct {
 	print   []byte
 	tries   []try
 	letters []letter
-	told    map[time.Time]bool // of which ends the dead letters were looked up
+
+	replayed []try              // attempts of replays, which are not among tries
+	told     map[time.Time]bool // of which ends the dead letters were looked up
 }
 
 func (c *chase) run(ctx context.Context) error {
@@ -84,7 +86,10 @@ func (c *chase) run(ctx context.Context) error {
 	if err := c.marks(ctx); err != nil {
 		return err
 	}
-	return c.rest(ctx)
+	if err := c.rest(ctx); err != nil {
+		return err
+	}
+	return c.replays(ctx)
 }
 
 // progress asks whether the router is past the calls.
@@ -201,8 +206,12 @@ func (c *chase) take(r *kgo.Record) error {
 		}
 	}
 	for attempt := range said.Attempts() {
-		if t := (try{attempt, said.Topic, objectOf(said, &attempt)}); attempt.Fingerprint == wanted && !slices.Contains(c.tries, t) {
-			c.tries = append(c.tries, t)
+		into := &c.tries
+		if attempt.Run != "" {
+			into = &c.replayed
+		}
+		if t := (try{attempt, said.Topic, objectOf(said, &attempt)}); attempt.Fingerprint == wanted && !slices.Contains(*into, t) {
+			*into = append(*into, t)
 		}
 	}
 	return nil
@@ -281,7 +290,7 @@ func (c *chase) assign() {
 		}
 	}
 	for _, l := range c.letters {
-		if l.Reason == schemas.ReasonPlanViolation {
+		if l.Reason == schemas.ReasonPlanViolation || l.run != "" {
 			continue
 		}
 		var of *facts

@@ -26,6 +26,9 @@ type Stage struct {
 	// Group is its consumer group; without a name for a stage that reads calls from
 	// elsewhere.
 	Group Group
+	// Watches is the group of another stage that it asks how far it is; without a name for
+	// none.
+	Watches Watch
 	// Transactions are those that it writes in; without a prefix for one that does not.
 	Transactions Transactions
 	// Users is true for a stage that has to know of single users: who is suppressed,
@@ -97,6 +100,9 @@ type Group struct {
 	// its receiver takes one at a time, and about how many wait. Nil: none is known.
 	Busy func(committed int64, metadata string) (keys int, events int64)
 }
+
+// Watch is a group that is asked how far it is. Why is as in [acl.Rule].
+type Watch struct{ Group, Why string }
 
 // Copy is a group that nobody is in, for offsets on raw-events that brokers are asked to
 // keep for ever. Why and Without are as in [acl.Rule].

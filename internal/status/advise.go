@@ -32,6 +32,7 @@ func Advise(r *Report, window time.Duration) []Advice {
 	}
 	r.adviseRetries(add)
 	r.adviseDead(add)
+	r.adviseReplays(add)
 	if len(r.Incomplete) > 0 {
 		add("this report", some(r.Incomplete)+" could not be read to the end: numbers are at least or at most",
 			"/metrics of the stages has the complete numbers")
@@ -117,6 +118,16 @@ func (r *Report) adviseDestination(d *Destination, window time.Duration, add fun
 	if d.Deleted > 0 {
 		add(d.ID, fmt.Sprintf("retention deleted up to %s events before they were delivered", terminal.Count(d.Deleted)),
 			"they are lost to this destination; raise retention.ms of "+schemas.DeliverTopic(d.ID))
+	}
+	d.adviseReplayed(add)
+}
+
+// adviseReplayed tells what a replay lost: it may be started again.
+func (d *Destination) adviseReplayed(add func(about, problem, do string)) {
+	if d.ReplayedDeleted > 0 {
+		topic := schemas.ReplayTopic(d.ID)
+		add(d.ID, fmt.Sprintf("retention deleted up to %s events of replays before they were delivered", terminal.Count(d.ReplayedDeleted)),
+			"raise retention.ms of "+topic+", then replay them again: `anabranch replay list` shows the runs")
 	}
 }
 

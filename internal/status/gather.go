@@ -32,6 +32,8 @@ type Settings struct {
 	Stages pipeline.Stages
 	// DeadSince is how far back dead letters are counted.
 	DeadSince time.Duration
+	// Replays returns those that are not over. Nil: there are none.
+	Replays func(context.Context) ([]Replay, error)
 }
 
 // window is how long an event is retried.
@@ -68,6 +70,9 @@ func gather(ctx context.Context, set Settings, lim limits) (*Report, error) {
 	if err = l.stillPending(ctx); err != nil {
 		return nil, err
 	}
+	if l.runs, err = l.replays(ctx); err != nil {
+		return nil, err
+	}
 	r := l.report(t, spans)
 	r.LastHour, err = l.lastHour(ctx, r)
 	return r, err
@@ -79,6 +84,19 @@ const (
 	// glanceTime is how long the journal is read.
 	glanceTime = 2 * time.Second
 )
+
+// replays are those that are not over. That they can't be had, perhaps for want of a
+// permission, must not keep anybody from the rest.
+func (l *look) replays(ctx context.Context) ([]Replay, error) {
+	if l.Replays == nil {
+		return []Replay{}, nil
+	}
+	all, err := l.Replays(ctx)
+	if err != nil || all == nil {
+		return []Replay{}, ctx.Err()
+	}
+	return all, nil
+}
 
 // lastHour is a glance at the journal, held against what waits. That it can't be had, perhaps
 // for want of a permission, must not keep anybody from the rest.
@@ -106,6 +124,7 @@ type look struct {
 	now     time.Time
 	readers []*reader
 	exports map[string]*Export // by destination
+	runs    []Replay
 }
 
 // reader is a stage that reads from the brokers, and how far its group is.
@@ -205,6 +224,9 @@ func (l *look) spans(ctx context.Context) ([]*span, error) {
 	var all []*span
 	for _, r := range l.readers {
 		for topic, partitions := range r.progress {
+			if schemas.PrefixOf(topic) == schemas.ReplayPrefix {
+				continue // a replay may be of millions, and is done when it is
+			}
 			for partition, p := range partitions {
 				all = append(all, &span{
 					Span:   ranges.Span{Topic: topic, Partition: partition, Next: p.Committed, End: p.End},

@@ -25,6 +25,7 @@ func Table(w io.Writer, r *Report) error {
 	p.destinations()
 	p.retries()
 	p.dead()
+	p.replays()
 	p.lastHour()
 	p.advice()
 	return p.out.Flush()
@@ -143,6 +144,9 @@ func (p *printer) destinations() {
 	}
 	for i := range p.r.Destinations {
 		d := &p.r.Destinations[i]
+		if d.Replaying.Events > 0 {
+			p.say("  %s: %s of replays, which wait behind live ones\n", d.ID, d.Replaying.events())
+		}
 		for _, e := range d.Endpoints {
 			p.say("  %s: %s retries are for %s\n", d.ID, terminal.Count(e.Events), terminal.Safe(e.URL))
 		}
@@ -172,7 +176,7 @@ const screenful = 40
 
 // quiet reports whether there is nothing to say about a destination.
 func (d *Destination) quiet() bool {
-	return d.State == Enabled && d.Undelivered.Events == 0 && d.Retrying.Events == 0 && d.Deleted == 0
+	return d.State == Enabled && d.Undelivered.Events == 0 && d.Retrying.Events == 0 && d.Deleted == 0 && d.Replaying.Events == 0 && d.ReplayedDeleted == 0
 }
 
 func failing(d *Destination) string {

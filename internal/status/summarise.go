@@ -41,6 +41,7 @@ func (l *look) report(t *tally, spans []*span) *Report {
 		}
 	}
 	r.Destinations = l.destinations(t, left)
+	r.Replays = l.runs
 	r.Advice = Advise(r, l.window())
 	return r
 }
@@ -185,9 +186,24 @@ func (l *look) destinations(t *tally, left map[string]int64) []Destination {
 			FailingSince: instant(d.failingSince), Deleted: deleted(l.progress(topic)),
 			Busy: l.busy(topic),
 		}
+		row.Replaying, row.ReplayedDeleted = l.replaying(id)
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// replaying is what the sink has not finished of what replays sent to a destination, and
+// what of it was deleted.
+func (l *look) replaying(id string) (Backlog, int64) {
+	partitions := l.progress(schemas.ReplayTopic(id))
+	b := Backlog{Bound: Exact}
+	for _, p := range partitions {
+		b.Events += max(p.End-p.Committed, 0)
+	}
+	if b.Events > 0 {
+		b.Bound = AtMost
+	}
+	return b, deleted(partitions)
 }
 
 // topic is where a destination's events wait, or waited before it was removed.

@@ -109,10 +109,11 @@ func (t *tally) add(s *span, r *kgo.Record) {
 }
 
 // taken is when ingest took the call. Records of earlier versions do not say so;
-// then it was at most a few moments before what their time stamp says.
+// then it was at most a few moments before what their time stamp says. An event of a
+// replay, which may be years old, waits since its first attempt.
 func taken(h *schemas.Headers, r *kgo.Record) time.Time {
 	switch {
-	case !h.Received.IsZero():
+	case !h.Received.IsZero() && h.Run == "":
 		return h.Received
 	case !h.FirstAttempt.IsZero():
 		return h.FirstAttempt

@@ -85,6 +85,8 @@ func (n *node) principals(t *testing.T) map[string]identity {
 		"personas list":        n.certified(t, "asks"),
 		"personas resync":      n.scram(t, kadm.ScramSha256, "resync"),
 		"import start":         n.certified(t, "import"),
+		"replay plan":          n.certified(t, "replay-plan"),
+		"replay start":         n.certified(t, "replay"),
 		"audit":                n.certified(t, "audit"),
 		"status":               n.certified(t, "status"),
 		"trace":                n.scram(t, kadm.ScramSha256, "trace"),

@@ -70,6 +70,7 @@ func pack(l *deadletters.Letter, event *kgo.Record, topic string, arrived bool, 
 		Integrations: l.Headers.Integrations,
 		Only:         l.Headers.Only,
 		Origin:       schemas.OriginReplay,
+		Run:          l.Headers.Run,
 	})
 	return parcel{letter: l, event: fresh, mark: mark}, nil
 }

@@ -63,7 +63,7 @@ const (
 // when it was created.
 func (c Config) comparePartitions(topic string, want, have int) []Mismatch {
 	variable := "TOPIC_PARTITIONS"
-	if _, of := schemas.RoutedTo(topic); of {
+	if _, of := schemas.RoutedTo(topic); of || PerDestination(topic) {
 		variable = "DELIVER_TOPIC_PARTITIONS"
 	}
 	m := Mismatch{Setting: "partitions", Want: strconv.Itoa(want), Have: strconv.Itoa(have)}
@@ -78,7 +78,7 @@ func (c Config) comparePartitions(topic string, want, have int) []Mismatch {
 		m.Want = "6, 2 or 1"
 		m.Meaning, m.Grave = partitionsAdded, have > slices.Max(deliverChoices())
 		m.Advice = fmt.Sprintf("set %s=%d if it was created that way", variable, have)
-	case topic == schemas.TopicWorkspace, topic == schemas.TopicRegulations, topic == schemas.TopicImports:
+	case topic == schemas.TopicWorkspace, topic == schemas.TopicRegulations, topic == schemas.TopicImports, topic == schemas.TopicReplays:
 		m.Meaning = "only partition 0 is used"
 		m.Advice = "leave it as it is"
 	case topic == schemas.TopicRedriven:
@@ -143,7 +143,7 @@ func compareCleanup(topic string, want, have map[string]string) []Mismatch {
 	m := Mismatch{Setting: cleanupPolicy, Want: want[cleanupPolicy], Have: text, Grave: true}
 	m.Meaning = "only the last of a user's events may be kept"
 	if m.Want == "compact" {
-		m.Meaning = "sources, destinations, suppressed users and what was imported are forgotten when their records are old"
+		m.Meaning = "sources, destinations, suppressed users and what was imported or replayed are forgotten when their records are old"
 	}
 	m.Advice = alter(topic, cleanupPolicy, m.Want)
 	return []Mismatch{m}
@@ -231,10 +231,15 @@ func RetentionVariable(topic, setting string) string {
 		return "JOURNAL_RETENTION"
 	case schemas.PrefixOf(topic) == schemas.RetryPrefix:
 		return "RETRY_TOPIC_RETENTION"
-	case IsDeliver(topic), schemas.PrefixOf(topic) == schemas.ArchivePrefix:
+	case PerDestination(topic), schemas.PrefixOf(topic) == schemas.ArchivePrefix:
 		return "DELIVER_TOPIC_RETENTION"
 	}
 	return ""
+}
+
+// PerDestination reports whether a topic is one of those that each destination has.
+func PerDestination(topic string) bool {
+	return IsDeliver(topic) || schemas.PrefixOf(topic) == schemas.ReplayPrefix
 }
 
 // alter is the command that changes a setting of a topic.

@@ -96,13 +96,13 @@ func (c Config) known(name string) (Policy, bool) {
 		return Policy{Partitions: c.Partitions, Configs: expire(c.Remembered + seenSlack)}, true
 	case name == schemas.TopicJournal:
 		return Policy{Partitions: c.Partitions, Configs: c.journal()}, true
-	case name == schemas.TopicWorkspace, name == schemas.TopicRegulations, name == schemas.TopicImports:
+	case name == schemas.TopicWorkspace, name == schemas.TopicRegulations, name == schemas.TopicImports, name == schemas.TopicReplays:
 		return Policy{Partitions: 1, Configs: c.keepLast()}, true
 	case name == schemas.TopicPersonasInternal:
 		return Policy{Partitions: c.Partitions, Configs: expire(c.internal())}, true
 	case name == schemas.TopicPersonasChangelog:
 		return Policy{Partitions: c.Partitions, Configs: c.keepLast()}, true
-	case prefix == schemas.DeliverPrefix:
+	case prefix == schemas.DeliverPrefix, prefix == schemas.ReplayPrefix:
 		return Policy{Partitions: c.DeliverPartitions, Configs: expire(c.backlog(c.DeliverRetention))}, true
 	case prefix == schemas.ArchivePrefix:
 		return Policy{Partitions: c.apart(), Configs: expire(c.backlog(c.DeliverRetention))}, true
@@ -228,10 +228,15 @@ func DeliverPartitions(n int) int {
 // deliverChoices are the numbers that DeliverPartitions chooses from.
 func deliverChoices() []int { return []int{6, 2, 1} }
 
-// BesideRaw reports whether a topic has as many partitions as raw-events, whatever the
-// settings say: what concerns a user is on one partition of each.
-func BesideRaw(topic string) bool {
-	return topic == schemas.TopicPersonasInternal || topic == schemas.TopicPersonasChangelog
+// Beside names the topic that another has as many partitions as, whatever the settings
+// say; false for one that goes by the settings. What concerns a user is on one partition
+// of raw-events and of those of personas, and a destination's replays are fetched by
+// whoever has its live events.
+func Beside(topic string) (other string, ok bool) {
+	if destination, ok := schemas.ReplayedTo(topic); ok {
+		return schemas.DeliverTopic(destination), true
+	}
+	return schemas.TopicRawEvents, topic == schemas.TopicPersonasInternal || topic == schemas.TopicPersonasChangelog
 }
 
 // IsDeliver reports whether a topic is that of a destination with webhooks.
