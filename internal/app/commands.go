@@ -9,6 +9,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/app/command"
 	"github.com/anabranch/anabranch/internal/app/settings"
+	"github.com/anabranch/anabranch/internal/console"
 	"github.com/anabranch/anabranch/internal/kafka/acl"
 	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/telemetry"
@@ -64,7 +65,7 @@ func commands(list pipeline.List) []command.Command {
 
 // adminPages lists what a process with some stages has on its admin address.
 func adminPages(stages ...*pipeline.Stage) string {
-	pages := telemetry.Pages()
+	pages := append(telemetry.Pages(), console.Page())
 	for _, s := range stages {
 		pages = append(pages, s.Pages...)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/anabranch/anabranch/internal/app/settings"
+	"github.com/anabranch/anabranch/internal/console"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/internal/service"
 	"github.com/anabranch/anabranch/internal/telemetry"
@@ -117,6 +118,12 @@ func (r *run) tiers(p *plumbing, file *workspace.Snapshot) [][]service.Service {
 	ready := func() error { return service.Readiness(all...) }
 	telemetry.RegisterProcess(p.registry, version(), ready)
 	admin := telemetry.Admin{Gatherer: p.registry, Ready: ready, Profiles: p.cfg.AdminPprof, Routes: p.routes()}
+	first := []service.Service{&preparation{p: p, file: file}}
+	if p.cfg.Console {
+		pages := p.console()
+		admin.Routes = append(admin.Routes, telemetry.Route{Page: console.Page(), Handler: pages.Handler()})
+		first = append(first, pages) // what it has begun ends before the broker does
+	}
 	ground := []service.Service{service.NewHTTPServer("admin", p.adminPort, admin.Handler(), p.log)}
 	if p.broker != nil {
 		ground = append(ground, p.broker)
@@ -133,7 +140,7 @@ func (r *run) tiers(p *plumbing, file *workspace.Snapshot) [][]service.Service {
 	}
 	tiers := [][]service.Service{
 		ground,
-		{&preparation{p: p, file: file}},
+		first,
 		append(p.followers(), topics.NewWatcher(p.topics, p.registry, p.log)),
 		top,
 		{&greeting{greet: func() error { return r.greet(p) }}},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/anabranch/anabranch/internal/console"
 	"github.com/anabranch/anabranch/internal/workspace"
 )
 
@@ -14,6 +15,9 @@ func (p *plumbing) startText() string {
 	fmt.Fprintf(&b, "\nAnabranch is ready.\n\n")
 	fmt.Fprintf(&b, "  collection API   http://%s/v1/\n", p.collect())
 	fmt.Fprintf(&b, "  metrics, health  http://%s/metrics, /readyz\n", p.adminPort.Addr())
+	if p.cfg.Console {
+		fmt.Fprintf(&b, "  console          http://%s%s\n", p.adminPort.Addr(), console.Page().Path)
+	}
 	if p.tokenFile != "" {
 		fmt.Fprintf(&b, "  /regulations     asks for the token in %s\n", p.tokenFile)
 	}

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -10,6 +11,7 @@ import (
 	"github.com/anabranch/anabranch/internal/journal"
 	"github.com/anabranch/anabranch/internal/kafka/ranges"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
+	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/schemas"
 	format "github.com/anabranch/anabranch/schemas/journal"
 )
@@ -31,6 +33,24 @@ type Glance struct {
 	// Missing is how many more are on the way than wait anywhere: at least so many are
 	// missing.
 	Missing int64 `json:"missing"`
+}
+
+// String is the equation, with all its terms.
+func (g *Glance) String() string {
+	count := terminal.Count
+	return fmt.Sprintf("%s accepted = %s delivered + %s filtered + %s duplicate + %s unconnected + %s dead + %s on their way",
+		count(g.Accepted), count(g.Delivered), count(g.Filtered), count(g.Duplicate), count(g.Unconnected), count(g.Dead), count(g.OnTheWay))
+}
+
+// Doubt says what is wrong with the equation, or that it is not about all; empty: nothing.
+func (g *Glance) Doubt() string {
+	switch {
+	case g.Missing > 0:
+		return "at least " + terminal.Count(g.Missing) + " of those wait nowhere: `anabranch audit` names them"
+	case !g.Complete:
+		return "of the part that was read at a glance: `anabranch audit` reads all of it"
+	}
+	return ""
 }
 
 // glanceRecords bounds what is read of each partition of the journal.

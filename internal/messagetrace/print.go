@@ -29,9 +29,8 @@ func Print(w io.Writer, t *Trace) error {
 		}
 		p.call(t.MessageID, &t.Calls[i])
 	}
-	p.user(t)
-	for _, note := range t.Notes {
-		p.line("note: " + terminal.Safe(note))
+	for _, remark := range t.Remarks() {
+		p.line("note: %s", remark)
 	}
 	return p.out.Flush()
 }
@@ -46,27 +45,29 @@ func (p *printer) event(depth int, when time.Time, format string, args ...any) {
 	p.line("%s%s  %s", strings.Repeat("  ", depth), at(when), fmt.Sprintf(format, args...))
 }
 
-func (p *printer) user(t *Trace) {
+// Remarks are what is said of the user, and what can't be known, in some words.
+func (t *Trace) Remarks() []string {
+	var all []string
 	if t.Suppressed {
-		p.line("note: the user is suppressed: calls of this user are dropped from the time of the request on, and answered with 200")
+		all = append(all, "the user is suppressed: calls of this user are dropped from the time of the request on, and answered with 200")
 	}
 	for _, id := range t.Deleting {
-		p.line("note: deletion request %s, which names this user, is being carried out", terminal.Safe(id))
+		all = append(all, "deletion request "+terminal.Safe(id)+", which names this user, is being carried out")
 	}
+	for _, note := range t.Notes {
+		all = append(all, terminal.Safe(note))
+	}
+	return all
 }
 
 func (p *printer) call(messageID string, c *Call) {
-	what := terminal.Safe(string(c.Type))
-	if c.Event != "" {
-		what += " " + strconv.Quote(c.Event)
-	}
-	p.line("%s: %s from source %s, user %s", terminal.Safe(messageID), what, terminal.Safe(c.Source), terminal.Safe(c.User))
-	p.event(1, c.ReceivedAt, "%s", c.came())
+	p.line("%s: %s from source %s, user %s", terminal.Safe(messageID), c.What(), terminal.Safe(c.Source), terminal.Safe(c.User))
+	p.event(1, c.ReceivedAt, "%s", c.Came())
 	for _, v := range c.Violations {
 		p.line("  violates the tracking plan: %s: %s", terminal.Safe(v.Path), terminal.Safe(v.Message))
 	}
 	if c.RoutedAt != nil {
-		p.event(1, *c.RoutedAt, "%s", c.routing())
+		p.event(1, *c.RoutedAt, "%s", c.Routing())
 	}
 	for _, note := range c.Notes {
 		p.line("  note: %s", note)
@@ -81,8 +82,17 @@ func (p *printer) call(messageID string, c *Call) {
 	}
 }
 
-// came says how the call came.
-func (c *Call) came() string {
+// What is the type of the call, and the event of a track call in quotes.
+func (c *Call) What() string {
+	what := terminal.Safe(string(c.Type))
+	if c.Event != "" {
+		what += " " + strconv.Quote(c.Event)
+	}
+	return what
+}
+
+// Came says how the call came.
+func (c *Call) Came() string {
 	text := "taken by ingest"
 	switch c.Origin {
 	case schemas.OriginPersonas:
@@ -103,8 +113,8 @@ func (c *Call) came() string {
 	return text
 }
 
-// routing says what the router made of the call as a whole.
-func (c *Call) routing() string {
+// Routing says what the router made of the call as a whole.
+func (c *Call) Routing() string {
 	whole := len(c.Destinations) == 1 && c.Destinations[0].ID == ""
 	switch {
 	case !whole:
@@ -126,18 +136,25 @@ func (p *printer) destination(d *Destination) {
 	if d.ID == "" {
 		name = "  "
 	}
-	p.line("%s%s", name, d.verdict())
-	p.history(d)
-	if d.Changed && len(d.Attempts) > 0 {
-		p.line("    note: the destination was changed since, its endpoints may be others now")
+	p.line("%s%s", name, d.Verdict())
+	for _, m := range d.History() {
+		p.event(2, m.At, "%s", m.Text)
 	}
-	for _, note := range d.Notes {
-		p.line("    note: %s", note)
+	for _, remark := range d.Remarks() {
+		p.line("    note: %s", remark)
 	}
 }
 
-// verdict is what became of the event at the destination, in some words.
-func (d *Destination) verdict() string {
+// Remarks are what has to be known beside the history, in some words.
+func (d *Destination) Remarks() []string {
+	if d.Changed && len(d.Attempts) > 0 {
+		return append([]string{"the destination was changed since, its endpoints may be others now"}, d.Notes...)
+	}
+	return d.Notes
+}
+
+// Verdict is what became of the event at the destination, in some words.
+func (d *Destination) Verdict() string {
 	switch d.Outcome {
 	case Filtered:
 		return d.filtered()
@@ -185,14 +202,18 @@ func (d *Destination) waits() string {
 	}
 }
 
-// history prints attempts and dead letters in the order of time. Pauses without an attempt
+// Moment is something that happened to an event at a destination, in some words.
+type Moment struct {
+	At   time.Time
+	Text string
+
+	order time.Time
+}
+
+// History is the attempts and the dead letters in the order of time. Pauses without an attempt
 // are put together, for there may be many.
-func (p *printer) history(d *Destination) {
-	type moment struct {
-		at, order time.Time
-		text      string
-	}
-	var all []moment
+func (d *Destination) History() []Moment {
+	var all []Moment
 	pauses := 0
 	for i := range d.Attempts {
 		a := &d.Attempts[i]
@@ -200,23 +221,21 @@ func (p *printer) history(d *Destination) {
 			if pauses++; i+1 < len(d.Attempts) && d.Attempts[i+1].Endpoint == "" && d.Attempts[i+1].Until != nil {
 				continue
 			}
-			all = append(all, moment{a.At, a.At, a.pause(pauses)})
+			all = append(all, Moment{a.At, a.pause(pauses), a.At})
 			pauses = 0
 			continue
 		}
-		all = append(all, moment{a.At, a.At, a.text()})
+		all = append(all, Moment{a.At, a.text(), a.At})
 	}
 	for _, l := range d.DeadLetters {
 		text := "dead letter " + l.ID + ": " + terminal.Safe(cmp.Or(l.Detail, string(l.Reason)))
-		all = append(all, moment{l.At, d.ended(&l), text})
+		all = append(all, Moment{l.At, text, d.ended(&l)})
 		if l.RedrivenAt != nil {
-			all = append(all, moment{*l.RedrivenAt, *l.RedrivenAt, "redriven"})
+			all = append(all, Moment{*l.RedrivenAt, "redriven", *l.RedrivenAt})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b moment) int { return a.order.Compare(b.order) })
-	for _, m := range all {
-		p.event(2, m.at, "%s", m.text)
-	}
+	slices.SortStableFunc(all, func(a, b Moment) int { return a.order.Compare(b.order) })
+	return all
 }
 
 // ended is when the attempt ended that a dead letter is of: that is known a moment after

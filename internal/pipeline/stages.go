@@ -3,6 +3,11 @@ package pipeline
 import (
 	"net/netip"
 	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // List is the list of stages, in the order in which an event passes through them, each
@@ -125,4 +130,29 @@ func (s Stages) Permit(peers ...netip.AddrPort) func(netip.AddrPort) error {
 		}
 		return refusal
 	}
+}
+
+// Way says of the stages between raw-events and the endpoints how far they are.
+type Way struct {
+	Router, Sink, Archive string // consumer groups
+	// Finished is [Group.Finished] of the sink.
+	Finished func(committed int64, metadata string) func(*kgo.Record) bool
+}
+
+// Way returns who writes the topics of destinations, and who reads them.
+func (s Stages) Way() (w Way) {
+	for _, stage := range s {
+		i := slices.IndexFunc(stage.Topics, func(t Topic) bool { return t.Name == schemas.DeliverPrefix })
+		switch {
+		case stage.Group.Name == "":
+		case stage.Serves == workspace.TypeArchive:
+			w.Archive = stage.Group.Name
+		case i < 0:
+		case stage.Topics[i].Write:
+			w.Router = stage.Group.Name
+		default:
+			w.Sink, w.Finished = stage.Group.Name, stage.Group.Finished
+		}
+	}
+	return w
 }

@@ -200,6 +200,20 @@ func (g *Register) Get(id string) (Regulation, bool) {
 	return e.Regulation, e.stored
 }
 
+// All returns all regulations, the latest first.
+func (g *Register) All() []Regulation {
+	var all []Regulation
+	for _, id := range g.ids() {
+		if r, known := g.Get(id); known {
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, func(a, b Regulation) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return all
+}
+
 // Work is what is left to do of a regulation.
 type Work struct {
 	Regulation

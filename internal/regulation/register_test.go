@@ -126,6 +126,28 @@ func TestUnfinishedOldestFirst(t *testing.T) {
 	}
 }
 
+// TestAllLatestFirst: what is over is listed too, and what earlier releases wrote.
+func TestAllLatestFirst(t *testing.T) {
+	t.Parallel()
+	g := NewRegister(nil, nil)
+	for i, one := range []struct {
+		to *Register
+		id string
+	}{{g, "b"}, {g.Former(), "c"}, {g, "a"}} {
+		r := New(DeleteOnly, 1, noon.Add(time.Duration(i)*time.Second))
+		r.ID, r.Status = one.id, Finished
+		apply(t, one.to, state(t, r))
+	}
+	apply(t, g, state(t, Regulation{ID: "d", Type: SuppressOnly, Status: Failed, CreatedAt: noon.Add(time.Second)}))
+	var ids []string
+	for _, r := range g.All() {
+		ids = append(ids, r.ID)
+	}
+	if diff := cmp.Diff([]string{"a", "c", "d", "b"}, ids); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+}
+
 // TestALaterVersionIsLeftToItsRelease: what was known of a request stays, and a
 // suppression counts whatever else its record says.
 func TestALaterVersionIsLeftToItsRelease(t *testing.T) {

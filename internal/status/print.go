@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/anabranch/anabranch/internal/terminal"
 )
@@ -80,7 +81,7 @@ func partitions(of map[string]int) string {
 func (p *printer) unread() {
 	for i := range p.r.Stages {
 		for _, u := range p.r.Stages[i].Unread {
-			p.say("\n%s: %s to %s%s\n", u.Topic, number(u.Waiting), u.verb.To, p.oldest(u.Waiting, ", the oldest accepted "))
+			p.say("\n%s: %s to %s%s\n", u.Topic, u.Waiting.Number(), u.verb.To, p.oldest(u.Waiting, ", the oldest accepted "))
 		}
 	}
 }
@@ -90,15 +91,24 @@ func (p *printer) oldest(b Backlog, words string) string {
 	if b.Oldest == nil {
 		return ""
 	}
-	return words + terminal.Brief(p.r.age(b)) + " ago"
+	return words + b.Age(p.r.At) + " ago"
 }
 
-func (p *printer) age(b Backlog) string {
-	return cmp.Or(strings.TrimSuffix(p.oldest(b, ""), " ago"), "-")
+// Age is how long ago the oldest event was accepted, in words; "-" where nothing waits.
+func (b Backlog) Age(now time.Time) string {
+	if b.Oldest == nil {
+		return "-"
+	}
+	return terminal.Brief(now.Sub(*b.Oldest))
 }
 
-// number shows a count and its bound: "1,204", "<=1,204", ">=1,204".
-func number(b Backlog) string {
+// number shows how many dead letters there are, as far as was read.
+func (l *DeadLetters) number(events int64) string {
+	return Backlog{Events: events, Bound: l.Bound}.Number()
+}
+
+// Number shows the count and its bound: "1,204", "<=1,204", ">=1,204".
+func (b Backlog) Number() string {
 	text := terminal.Count(b.Events)
 	switch b.Bound {
 	case AtMost:
@@ -127,13 +137,13 @@ func (p *printer) destinations() {
 		if d.Export != nil {
 			continue
 		}
-		if len(p.r.Destinations) > screenful && d.quiet() && dead[d.ID] == 0 {
+		if len(p.r.Destinations) > screenful && d.Quiet() && dead[d.ID] == 0 {
 			quiet++
 			continue
 		}
 		rows = append(rows, []string{
-			d.ID, string(d.State), number(d.Undelivered), p.age(d.Undelivered), number(d.Retrying), p.age(d.Retrying),
-			number(Backlog{Events: dead[d.ID], Bound: p.r.DeadLetters.Bound}), failing(d),
+			d.ID, string(d.State), d.Undelivered.Number(), d.Undelivered.Age(p.r.At), d.Retrying.Number(), d.Retrying.Age(p.r.At),
+			p.r.DeadLetters.number(dead[d.ID]), d.FailsWith(),
 		})
 	}
 	if len(rows) > 1 {
@@ -161,7 +171,7 @@ func (p *printer) exports(dead map[string]int64, back string) {
 		if d := &p.r.Destinations[i]; d.Export != nil {
 			rows = append(rows, []string{
 				terminal.Safe(d.Export.Topic), d.ID, string(d.State), terminal.Count(int64(d.Export.Partitions)),
-				number(Backlog{Events: d.Export.Events, Bound: AtMost}), number(Backlog{Events: dead[d.ID], Bound: p.r.DeadLetters.Bound}),
+				Backlog{Events: d.Export.Events, Bound: AtMost}.Number(), p.r.DeadLetters.number(dead[d.ID]),
 			})
 		}
 	}
@@ -174,12 +184,13 @@ func (p *printer) exports(dead map[string]int64, back string) {
 // those without interest are left out.
 const screenful = 40
 
-// quiet reports whether there is nothing to say about a destination.
-func (d *Destination) quiet() bool {
+// Quiet reports whether there is nothing to say about a destination, but for dead letters.
+func (d *Destination) Quiet() bool {
 	return d.State == Enabled && d.Undelivered.Events == 0 && d.Retrying.Events == 0 && d.Deleted == 0 && d.Replaying.Events == 0 && d.ReplayedDeleted == 0
 }
 
-func failing(d *Destination) string {
+// FailsWith says what the events failed with that wait for a retry; "-" where none waits.
+func (d *Destination) FailsWith() string {
 	parts := make([]string, 0, len(d.Failures))
 	for _, f := range d.Failures {
 		parts = append(parts, string(f.Reason)+" "+terminal.Count(f.Events))
@@ -195,7 +206,7 @@ func (p *printer) retries() {
 	rows := [][]string{{"RETRY IN", "WAITING", "OLDEST", "OVERDUE"}}
 	for i := range p.r.Retries {
 		if q := &p.r.Retries[i]; q.Waiting.Events > 0 {
-			rows = append(rows, []string{q.Delay, number(q.Waiting), p.age(q.Waiting), terminal.Count(q.Overdue)})
+			rows = append(rows, []string{q.Delay, q.Waiting.Number(), q.Waiting.Age(p.r.At), terminal.Count(q.Overdue)})
 		}
 	}
 	if len(rows) > 1 {
@@ -212,7 +223,7 @@ func (p *printer) dead() {
 	for i := range dead.Groups {
 		g := &dead.Groups[i]
 		rows = append(rows, []string{
-			terminal.Safe(g.Destination), terminal.Safe(string(g.Reason)), number(Backlog{Events: g.Events, Bound: dead.Bound}),
+			terminal.Safe(g.Destination), terminal.Safe(string(g.Reason)), dead.number(g.Events),
 			terminal.Count(g.Redriven), moment(g.First, p.r.At), moment(g.Last, p.r.At), terminal.Safe(g.Detail),
 		})
 	}
@@ -225,14 +236,9 @@ func (p *printer) lastHour() {
 	if g == nil {
 		return
 	}
-	count := terminal.Count
-	p.say("\nlast hour: %s accepted = %s delivered + %s filtered + %s duplicate + %s unconnected + %s dead + %s on their way\n",
-		count(g.Accepted), count(g.Delivered), count(g.Filtered), count(g.Duplicate), count(g.Unconnected), count(g.Dead), count(g.OnTheWay))
-	switch {
-	case g.Missing > 0:
-		p.say("  at least %s of those wait nowhere: `anabranch audit` names them\n", count(g.Missing))
-	case !g.Complete:
-		p.say("  of the part that was read in %s: `anabranch audit` reads all of it\n", terminal.Brief(glanceTime))
+	p.say("\nlast hour: %s\n", g)
+	if doubt := g.Doubt(); doubt != "" {
+		p.say("  %s\n", doubt)
 	}
 }
 

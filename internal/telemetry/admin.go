@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"fmt"
+	"html/template"
 	"io"
 	"net/http"
 	"net/http/pprof"
@@ -55,10 +56,16 @@ func (a *Admin) Handler() http.Handler {
 	pages := Pages()
 	for _, route := range a.Routes {
 		pages = append(pages, route.Page)
-		mux.Handle(route.Path, route.Handler)
-		mux.Handle(route.Path+"/", route.Handler)
+		path := strings.TrimSuffix(route.Path, "/")
+		mux.Handle(path, route.Handler)
+		mux.Handle(path+"/", route.Handler)
 	}
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Add("Vary", "Accept")
+		if strings.Contains(r.Header.Get("Accept"), "text/html") {
+			answerLinks(w, pages)
+			return
+		}
 		answer(w, http.StatusOK, index(pages))
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.Gatherer, promhttp.HandlerOpts{}))
@@ -85,6 +92,22 @@ func index(pages []Page) string {
 		lines[i] = fmt.Sprintf("%-16s %s", page.Path, page.About)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// links is the index for browsers.
+var links = template.Must(template.New("").Parse(`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Anabranch</title></head>
+<body><h1>Anabranch</h1><dl>{{range .}}
+<dt><a href="{{.Path}}">{{.Path}}</a></dt><dd>{{.About}}</dd>{{end}}
+</dl></body></html>
+`))
+
+func answerLinks(w http.ResponseWriter, pages []Page) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("Cache-Control", "no-store")
+	_ = links.Execute(w, pages) // the client has gone; there is nobody to tell
 }
 
 func handleProfiles(mux *http.ServeMux) {

@@ -57,10 +57,12 @@ func loopbackPeer(r *http.Request) bool {
 	return err == nil && peer.Addr().Unmap().IsLoopback()
 }
 
-// sameSite holds reading requests to what cross-origin protection holds the others to: they tell about users.
+// sameSite holds reading requests to what cross-origin protection holds the others to: they tell about users. A link
+// that somebody follows, or a login elsewhere that sends them back, shows a page to them and not to where they come from.
 func sameSite(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
-	return (site == "" || site == "none" || site == "same-origin") && http.NewCrossOriginProtection().Check(r) == nil
+	follows := r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+	return (site == "" || site == "none" || site == "same-origin" || follows) && http.NewCrossOriginProtection().Check(r) == nil
 }
 
 // loopbackName tells whether a Host header can only mean this machine.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/anabranch/anabranch/internal/app/settings"
@@ -13,10 +12,8 @@ import (
 	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/terminal"
-	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 	"github.com/anabranch/anabranch/personas/ask"
-	"github.com/anabranch/anabranch/schemas"
 )
 
 func traceCommand(stages pipeline.Stages) Command {
@@ -119,25 +116,13 @@ func withTrace(ctx context.Context, program settings.Program, stages pipeline.St
 			return err
 		}
 		p := &progress{out: program.Err, live: settings.Terminal(program.Err)}
+		way := stages.Way()
 		log := &messagetrace.Log{
-			Topics: brokers.Topics, Workspace: state.Snapshot,
+			Topics: brokers.Topics, Workspace: state.Snapshot, Router: way.Router, Sink: way.Sink, Archive: way.Archive, Finished: way.Finished,
 			Users: func(ctx context.Context) (*regulation.Register, error) {
 				return users, wstopic.ReadRegulations(ctx, brokers.Kafka, users)
 			},
 			Progress: p.back,
-		}
-		for _, s := range stages {
-			if s.Serves == workspace.TypeArchive {
-				log.Archive = s.Group.Name
-				continue
-			}
-			if i := slices.IndexFunc(s.Topics, func(t pipeline.Topic) bool { return t.Name == schemas.DeliverPrefix }); i >= 0 && s.Group.Name != "" {
-				if s.Topics[i].Write {
-					log.Router = s.Group.Name
-				} else {
-					log.Sink, log.Finished = s.Group.Name, s.Group.Finished
-				}
-			}
 		}
 		err = do(log)
 		p.end()

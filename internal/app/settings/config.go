@@ -6,8 +6,11 @@ import (
 	"io/fs"
 	"math"
 	"net"
+	"net/netip"
 	"os"
 	"strconv"
+
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/anabranch/anabranch/internal/broker"
 	"github.com/anabranch/anabranch/internal/broker/datadir"
@@ -32,7 +35,7 @@ type Config struct {
 	InstanceID     string         `env:"INSTANCE_ID" desc:"name of this process, unique among those of its stage and the same after a restart; empty: the host name"`
 	Returns        string         `env:"INSTANCE_RETURNS" desc:"true: after an orderly stop, this process's partitions are kept for its return within 8s, so that a restart disturbs no other process; false: the others take them over at once; empty: true where INSTANCE_ID is set"`
 	WorkspaceFile  string         `env:"WORKSPACE_FILE" desc:"run: YAML file applied at start and whenever it changes; empty: the example workspace, unless another was applied"`
-	AdminAddr      string         `env:"ADMIN_ADDR" envDefault:"127.0.0.1:8081" desc:"listen address of the admin pages, which / lists: /metrics, /healthz, /readyz, /debug/pprof/ and, with ingest, /regulations"`
+	AdminAddr      string         `env:"ADMIN_ADDR" envDefault:"127.0.0.1:8081" desc:"listen address of the admin pages, which / lists: /metrics, /healthz, /readyz, /console/, /debug/pprof/ and, with ingest, /regulations"`
 	ReceiverAddr   string         `env:"RECEIVER_ADDR" envDefault:"127.0.0.1:8082" desc:"run: listen address of the built-in receiver of the example workspace"`
 	ReceiverSecret schemas.Secret `env:"RECEIVER_SECRET" desc:"receive: shared secret that deliveries are signed with, unless --secret says it; empty: they are not signed"`
 	SecretsKey     schemas.Secret `env:"SECRETS_KEY" desc:"keys that encrypt the shared secrets and header values of destinations in the topic workspace: 32 bytes each, in base64 or hexadecimal digits, as openssl rand -base64 32 makes them; of a list the first one encrypts and all decrypt; for apply, run and webhook-sink, and nobody else; empty: they are in the clear"`
@@ -42,8 +45,13 @@ type Config struct {
 
 	MetricsDestinations int `env:"METRICS_MAX_DESTINATIONS" envDefault:"500" desc:"destinations that have series of their own in /metrics; the others are added up under destination=\"_other\""`
 
-	AdminToken schemas.Secret `env:"ADMIN_TOKEN" desc:"bearer token for /regulations; empty: with the embedded broker the one in DATA_DIR/admin-token, else nobody may use it"`
+	AdminToken schemas.Secret `env:"ADMIN_TOKEN" desc:"bearer token for /regulations, and what people log in to the console with; empty: with the embedded broker the one in DATA_DIR/admin-token, else nobody may use it"`
 	AdminPprof bool           `env:"ADMIN_PPROF" envDefault:"true" desc:"whether the admin address has /debug/pprof/"`
+
+	Console         bool           `env:"CONSOLE" envDefault:"true" desc:"whether the admin address has the console, pages for people, below /console/. Where ADMIN_ADDR is a loopback address and ADMIN_TOKEN is not set, anybody on this machine may look; else people log in with ADMIN_TOKEN, or are named by a proxy of ADMIN_TRUSTED_PROXIES"`
+	ConsoleReadOnly bool           `env:"CONSOLE_READ_ONLY" desc:"true: the console changes nothing, whoever asks"`
+	TrustedProxies  []netip.Prefix `env:"ADMIN_TRUSTED_PROXIES" desc:"networks of the reverse proxies that may name the person who looks at the console, in the header ADMIN_PERSON_HEADER; they must remove one that the person sends"`
+	PersonHeader    string         `env:"ADMIN_PERSON_HEADER" envDefault:"X-Forwarded-User" desc:"header in which the proxies of ADMIN_TRUSTED_PROXIES name the person"`
 
 	Journal bool `env:"JOURNAL" envDefault:"true" desc:"whether router and webhook-sink write down on the topic journal what became of each event; false: nothing is written, nor asked of the brokers for it"`
 
@@ -125,6 +133,7 @@ func (c *Config) validate() error {
 		yesOrNo("INSTANCE_RETURNS", c.Returns),
 		address("ADMIN_ADDR", c.AdminAddr),
 		bearerToken("ADMIN_TOKEN", c.AdminToken),
+		headerName("ADMIN_PERSON_HEADER", c.PersonHeader),
 		c.checkKeys(),
 		address("RECEIVER_ADDR", c.ReceiverAddr),
 		address("BROKER_ADDR", c.BrokerAddr),
@@ -183,6 +192,14 @@ func address(variable, value string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("%s=%s: expected host:port", variable, value)
+	}
+	return nil
+}
+
+// headerName refuses what no header is called.
+func headerName(variable, value string) error {
+	if !httpguts.ValidHeaderFieldName(value) {
+		return fmt.Errorf("%s=%q: expected the name of a header, such as X-Forwarded-User", variable, value)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func nearest(name string, known []string) string {
 }
 
 func (c *Config) looksOurs(name string) bool {
-	prefixes := []string{"ADMIN_", "DELIVER_", "KAFKA_SASL_", "KAFKA_TLS_", "METRICS_", "RAW_EVENTS_", "RETRY_TOPIC_", "TOPIC_"}
+	prefixes := []string{"ADMIN_", "CONSOLE_", "DELIVER_", "KAFKA_SASL_", "KAFKA_TLS_", "METRICS_", "RAW_EVENTS_", "RETRY_TOPIC_", "TOPIC_"}
 	for _, prefix := range slices.Concat(prefixes, c.Stages.Variables()) {
 		if rest, ours := strings.CutPrefix(name, prefix); ours {
 			return !serviceLink(rest)

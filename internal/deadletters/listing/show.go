@@ -29,7 +29,11 @@ func Event(ctx context.Context, log *deadletters.Log, id deadletters.ID, w io.Wr
 func Show(ctx context.Context, log *deadletters.Log, id deadletters.ID, w io.Writer) error {
 	return one(ctx, log, id, func(l *deadletters.Letter) error {
 		out := bufio.NewWriter(w)
-		if err := facts(l, out); err != nil {
+		table := &terminal.Columns{Out: out}
+		for _, f := range Facts(l, maxRaw) {
+			_ = table.Row(f.Name, f.Text) // it waits
+		}
+		if err := table.Flush(); err != nil {
 			return err
 		}
 		event, err := log.Event(ctx, l)
@@ -39,7 +43,7 @@ func Show(ctx context.Context, log *deadletters.Log, id deadletters.ID, w io.Wri
 		case err != nil:
 			return err
 		default:
-			_, _ = fmt.Fprintf(out, "\n%s\n", pretty(event.Value))
+			_, _ = fmt.Fprintf(out, "\n%s\n", Pretty(event.Value, maxRaw))
 		}
 		return out.Flush()
 	})
@@ -53,12 +57,14 @@ func one(ctx context.Context, log *deadletters.Log, id deadletters.ID, show func
 	return view.Each(ctx, show)
 }
 
-// facts prints what was found out about the event, then every header as it is on
-// the wire, those of other versions and other tools included.
-func facts(l *deadletters.Letter, w io.Writer) error {
+// Fact is one thing that is known of a dead letter, in words that a terminal may show.
+type Fact struct{ Name, Text string }
+
+// Facts are what was found out about the event, then every header as it is on the wire,
+// those of other versions and other tools included, each up to so many bytes.
+func Facts(l *deadletters.Letter, most int) []Fact {
 	h := &l.Headers
-	table := &terminal.Columns{Out: w}
-	rows := [][2]string{
+	all := []Fact{
 		{"dead letter", l.ID.String()},
 		{"failed at", terminal.Moment(l.FailedAt())},
 		{"destination", terminal.Safe(h.Destination)},
@@ -71,16 +77,13 @@ func facts(l *deadletters.Letter, w io.Writer) error {
 		{"value", size(l)},
 	}
 	if l.Unreadable != nil {
-		rows = append(rows, [2]string{"unreadable", terminal.Safe(l.Unreadable.Error())})
+		all = append(all, Fact{"unreadable", terminal.Safe(l.Unreadable.Error())})
 	}
-	for _, r := range rows {
-		_ = table.Row(r[0], r[1]) // it waits
-	}
-	_ = table.Row("headers", "")
+	all = append(all, Fact{"headers", ""})
 	for _, header := range l.Record.Headers {
-		_ = table.Row("  "+terminal.Safe(header.Key), terminal.Safe(cut(string(header.Value))))
+		all = append(all, Fact{"  " + terminal.Safe(header.Key), terminal.Safe(cut(string(header.Value), most))})
 	}
-	return table.Flush()
+	return all
 }
 
 func size(l *deadletters.Letter) string {
@@ -90,9 +93,9 @@ func size(l *deadletters.Letter) string {
 	return strconv.Itoa(len(l.Record.Value)) + " bytes"
 }
 
-func cut(text string) string {
-	if len(text) > maxRaw {
-		return text[:maxRaw] + "…"
+func cut(text string, most int) string {
+	if len(text) > most {
+		return text[:most] + "…"
 	}
 	return text
 }

@@ -9,17 +9,17 @@ import (
 	"unicode/utf16"
 )
 
-// maxRaw bounds what is shown of a value that is not JSON.
+// maxRaw bounds what a terminal is shown of a value that is not JSON.
 const maxRaw = 2048
 
-// pretty returns JSON over several lines; what is not JSON in quotes, cut. What a
+// Pretty returns JSON over several lines; what is not JSON in quotes, up to so many bytes. What a
 // terminal would act on is written as \u escapes, which leaves it the same JSON.
-func pretty(value []byte) string {
+func Pretty(value []byte, most int) string {
 	var indented bytes.Buffer
 	value = bytes.Trim(value, " \t\r\n") // json.Indent leaves what stands behind
 	if err := json.Indent(&indented, value, "", "  "); err != nil {
-		text := strconv.Quote(string(value[:min(len(value), maxRaw)]))
-		if rest := len(value) - maxRaw; rest > 0 {
+		text := strconv.Quote(string(value[:min(len(value), most)]))
+		if rest := len(value) - most; rest > 0 {
 			text += " and " + strconv.Itoa(rest) + " bytes more"
 		}
 		return text

@@ -1,0 +1,27 @@
+package app
+
+import (
+	"net/netip"
+
+	"github.com/anabranch/anabranch/internal/console"
+)
+
+// console is the pages for people on the admin address.
+func (p *plumbing) console() *console.Console {
+	return console.New(console.Settings{
+		Logger: p.log.With("stage", "console"), Version: version(), Workspace: p.live, Way: p.cfg.Stages.Way(),
+		Questions: console.FromBrokers(&console.Brokers{
+			Kafka: p.options("console"), Topics: p.topics, Addresses: p.brokers.Brokers, Stages: p.cfg.Stages, Workspace: p.live,
+			Keys: p.cfg.SuppressionKeys(),
+		}),
+		Token: p.cfg.AdminToken, Open: p.consoleOpen(), Proxies: p.cfg.TrustedProxies, PersonHeader: p.cfg.PersonHeader,
+		ReadOnly: p.cfg.ConsoleReadOnly,
+	})
+}
+
+// consoleOpen reports whether people on this machine may look at the console without a login:
+// where nobody else can reach it, and nobody has said what to log in with.
+func (p *plumbing) consoleOpen() bool {
+	addr, err := netip.ParseAddrPort(p.adminPort.Addr().String())
+	return err == nil && addr.Addr().Unmap().IsLoopback() && (p.cfg.AdminToken == "" || p.tokenFile != "")
+}

@@ -1,0 +1,121 @@
+package console
+
+import (
+	"context"
+	"time"
+
+	"github.com/anabranch/anabranch/internal/console/internal/asking"
+	"github.com/anabranch/anabranch/internal/deadletters"
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/messagetrace"
+	"github.com/anabranch/anabranch/internal/status"
+	"github.com/anabranch/anabranch/internal/terminal"
+)
+
+// Questions are what pages ask. Each may take long, and is told to give up by ctx; what it
+// says meanwhile is shown.
+type Questions struct {
+	Status    func(ctx context.Context) (*status.Report, error)
+	Deletions func(ctx context.Context) (*Deletions, error)
+	Letters   func(ctx context.Context, of LettersOf, say func(string)) (*Letters, error)
+	Letter    func(ctx context.Context, id deadletters.ID) (*Letter, error)
+	Trace     func(ctx context.Context, of CallOf, say func(string)) (*messagetrace.Trace, error)
+	Events    func(ctx context.Context, of EventsOf, say func(string)) ([]messagetrace.Event, error)
+	// Redrive sends dead letters again and returns what was done, or, with dryRun, what would
+	// be.
+	Redrive func(ctx context.Context, of RedriveOf, dryRun bool, say func(string)) (string, error)
+}
+
+// asked are the questions that are being asked, and what came of them.
+type asked struct {
+	status    *asking.Shared[struct{}, *status.Report]
+	deletions *asking.Shared[struct{}, *Deletions]
+	letters   *asking.Shared[LettersOf, *Letters]
+	letter    *asking.Shared[deadletters.ID, *Letter]
+	trace     *asking.Shared[CallOf, *messagetrace.Trace]
+	events    *asking.Shared[EventsOf, []messagetrace.Event]
+	redrive   *asking.Shared[RedriveOf, string] // what it would do
+}
+
+const (
+	// fresh is how long an answer is given without asking again.
+	fresh = 4 * time.Second
+	// kept is how long what was found is, so that its pages can be turned.
+	kept = 10 * time.Second
+	// patience is how long a page waits for an answer before it says what it waits for.
+	patience = 150 * time.Millisecond
+	// soon is when a page is looked at again that waits for an answer.
+	soon = time.Second
+	// quick is how long an answer may take that a command would give up on too.
+	quick = 30 * time.Second
+	// slow is how long a search may take.
+	slow = 5 * time.Minute
+	// searches are how many are remembered of each kind. As many may be under way.
+	searches = 8
+)
+
+func newAsked(q Questions) *asked {
+	one := asking.Options{Fresh: fresh, Deadline: quick, Patience: patience, Most: 1}
+	search := asking.Options{Fresh: kept, Deadline: slow, Patience: patience, Most: searches}
+	return &asked{
+		status:    asking.New(one, alone(q.Status)),
+		deletions: asking.New(one, alone(q.Deletions)),
+		letters:   asking.New(search, q.Letters),
+		letter: asking.New(asking.Options{Fresh: fresh, Deadline: quick, Patience: patience, Most: searches},
+			func(ctx context.Context, id deadletters.ID, _ func(string)) (*Letter, error) {
+				return q.Letter(ctx, id)
+			}),
+		trace:  asking.New(asking.Options{Fresh: fresh, Deadline: slow, Patience: patience, Most: searches}, q.Trace),
+		events: asking.New(search, q.Events),
+		redrive: asking.New(search, func(ctx context.Context, of RedriveOf, say func(string)) (string, error) {
+			return q.Redrive(ctx, of, true, say)
+		}),
+	}
+}
+
+// alone is a question without any details.
+func alone[V any](ask func(context.Context) (V, error)) asking.Func[struct{}, V] {
+	return func(ctx context.Context, _ struct{}, _ func(string)) (V, error) { return ask(ctx) }
+}
+
+// close gives up what is being asked.
+func (a *asked) close() {
+	for _, all := range []interface{ Close() }{a.status, a.deletions, a.letters, a.letter, a.trace, a.events, a.redrive} {
+		all.Close()
+	}
+}
+
+// progress is how far a question is, in words.
+type progress struct {
+	Known   bool   // whether there is an answer to show
+	Asking  string // what is being done; empty: nothing
+	AsOf    string // when the answer was true
+	Problem string // why it could not be had, or not once more
+}
+
+// progressOf says how far a question is.
+func progressOf[V any](a *asking.Answer[V], now time.Time) progress {
+	p := progress{Known: a.Known()}
+	if a.Known() {
+		p.AsOf = terminal.Moment(a.At)
+	}
+	if a.Asking {
+		p.Asking = "Asking the brokers for " + terminal.Brief(now.Sub(a.Since))
+		if a.Said != "" {
+			p.Asking += ": " + a.Said
+		}
+	}
+	if a.Err != nil {
+		p.Problem = sentence(kafka.Advised(a.Err).Error())
+	}
+	return p
+}
+
+// again is when a page that shows an answer should be looked at again: soon while it waits,
+// otherwise when pages of its kind are, which may be never.
+func again[V any](a *asking.Answer[V], otherwise time.Duration) time.Duration {
+	if a.Asking {
+		return soon
+	}
+	return otherwise
+}

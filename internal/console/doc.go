@@ -1,0 +1,31 @@
+// Package console is the pages below /console/ on the admin address, for people who would
+// rather look than type. What they show is made by the packages behind the commands, so that
+// neither says what the other does not; they change nothing that a command can't.
+//
+//	console     who is given what, and the addresses
+//	page        the table of pages: a file and a template for each
+//	render      the frame around a page
+//	login       the form, and where it leads
+//	assets      scripts and the stylesheet
+//	asked       what pages ask in the background, and how they say so
+//	brokers     the answers
+//	internal/   door, who may look and act; asking, one question for all who want to know
+//
+// A page is a function from a request to its view, a struct of texts and numbers that a pure
+// function makes of an answer, and that its template shows. Templates know nothing else: no
+// counting, no comparing. A page whose answer is not there yet says what is being done and
+// comes back, with script and without (content.again).
+//
+// Scripts and styles are files alone, for the policy allows nothing inline, and templates are
+// indented by spaces: a tab would be shown (TestTemplates).
+//
+// # Non-obvious
+//
+//   - What a caller sent may hold characters that no reader sees, and that turn the text
+//     around them. The whole page is written through terminal.AppendPrintable, so no template
+//     can forget it (TestNaughtyStrings).
+//   - In the path of a link html/template leaves a slash and a question mark as they are, so
+//     whatever a caller controls is in the query (TestNaughtyStrings).
+//   - A page that fetches itself is told to be loaded again when the session is over; a
+//     redirect would show the login in its midst (TestASessionThatEnds).
+package console

@@ -1,0 +1,260 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/audit"
+	"github.com/anabranch/anabranch/internal/console/internal/jobs"
+	"github.com/anabranch/anabranch/internal/deadletters"
+	"github.com/anabranch/anabranch/internal/deadletters/listing"
+	"github.com/anabranch/anabranch/internal/kafka/policy"
+	"github.com/anabranch/anabranch/internal/kafka/topics"
+	"github.com/anabranch/anabranch/internal/messagetrace"
+	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/internal/regulation"
+	"github.com/anabranch/anabranch/internal/status"
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+)
+
+const (
+	local  = "127.0.0.1:50000"
+	remote = "192.0.2.7:50000"
+	token  = schemas.Secret("zqAdminToken7")
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// sample is a report with something in each of its parts.
+func sample() *status.Report {
+	ago := func(d time.Duration) *time.Time { return new(noon.Add(-d)) }
+	r := &status.Report{
+		At: noon, Brokers: []string{"kafka-1:9092"},
+		Stages: []status.Stage{
+			{Name: "router", Group: "anabranch-router", Members: []status.Member{}, Unread: []status.Unread{
+				{Topic: "raw-events", Waiting: status.Backlog{Events: 1_204, Bound: status.AtMost, Oldest: ago(95 * time.Second)}},
+			}},
+			{Name: "personas", Group: "anabranch-personas", State: "PreparingRebalance", Members: []status.Member{{ID: "personas-7c0d", Host: "10.0.0.5"}}},
+			{Name: "webhook-sink", Group: "anabranch-webhook-sink", State: "Stable", Members: []status.Member{
+				{Instance: "webhook-sink-a", Host: "10.0.0.4", Partitions: map[string]int{"deliver": 12, "webhook-retry": 42}},
+			}},
+		},
+		Destinations: []status.Destination{
+			{
+				ID: "crm", State: status.Enabled, Undelivered: status.Backlog{Events: 17, Bound: status.AtMost, Oldest: ago(2 * time.Minute)},
+				Retrying: status.Backlog{Events: 1_187, Bound: status.AtLeast, Oldest: ago(118 * time.Minute)}, Withheld: 900, FailingSince: ago(118 * time.Minute),
+				Failures:  []status.Failure{{Reason: schemas.ReasonStatus5xx, Detail: "endpoint answered 503", Events: 1_180}},
+				Endpoints: []status.Endpoint{{URL: "https://crm.example.com/hooks", Events: 1_187}},
+				Busy:      []status.BusyPartition{{Partition: 4, Keys: 2, Events: 1_150}},
+			},
+			{ID: "mail", State: status.Enabled},
+			{ID: "old", State: status.Removed, Undelivered: status.Backlog{Events: 1, Bound: status.Exact, Oldest: ago(time.Second)}},
+		},
+		Retries: []status.Retry{
+			{Delay: "5s", Waiting: status.Backlog{Bound: status.Exact}},
+			{Delay: "8m", Waiting: status.Backlog{Events: 1_250, Bound: status.AtMost, Oldest: ago(118 * time.Minute)}, Overdue: 40},
+		},
+		DeadLetters: status.DeadLetters{Since: noon.Add(-24 * time.Hour), Bound: status.Exact, Groups: []status.DeadGroup{
+			{Destination: "mail", Reason: schemas.ReasonStatus4xx, Events: 12, Redriven: 2, First: noon.Add(-20 * time.Hour), Last: noon.Add(-time.Hour), Detail: "endpoint answered 410"},
+		}},
+		LastHour: &audit.Glance{Accepted: 120_400, Delivered: 118_000, Filtered: 1_090, Duplicate: 20, Dead: 12, OnTheWay: 1_278, Missing: 3, Complete: true},
+	}
+	r.Advice = status.Advise(r, 4*time.Hour)
+	return r
+}
+
+func sampleWay() pipeline.Way {
+	return pipeline.Way{Router: "anabranch-router", Sink: "anabranch-webhook-sink"}
+}
+
+func sampleWorkspace() *workspace.Live {
+	return workspace.NewLive(workspace.NewSnapshot(
+		[]workspace.Source{{ID: "website", Name: "Web site", Enabled: true}, {ID: "app", Name: "App"}},
+		[]workspace.Destination{
+			{ID: "crm", Type: workspace.TypeWebhooks, Name: "CRM", Enabled: true, Sources: []string{"website"}, SharedSecret: "zqShared", Endpoints: []workspace.Endpoint{
+				{URL: "https://user:zqPassword@crm.example.com/hooks?key=zqQuery", Headers: []workspace.Header{{Name: "Authorization", Value: "zqHeader"}}},
+			}},
+			{ID: "mail", Type: workspace.TypeWebhooks, Name: "Mail", Enabled: true, Sources: []string{"website"}},
+		},
+	))
+}
+
+// questionsAbout are questions that have been answered, with a text wherever a caller has a
+// say.
+func questionsAbout(text string) Questions {
+	return Questions{
+		Status:    func(context.Context) (*status.Report, error) { return sample(), nil },
+		Deletions: func(context.Context) (*Deletions, error) { return sampleDeletions(text), nil },
+		Letters: func(_ context.Context, of LettersOf, _ func(string)) (*Letters, error) {
+			found := &Letters{Read: 3}
+			for i := range 3 {
+				found.take(of, sampleLetter(i, text))
+			}
+			return found, nil
+		},
+		Letter: func(context.Context, deadletters.ID) (*Letter, error) {
+			letter := newLetter(sampleLetter(0, text))
+			letter.Body = listing.Pretty(sampleLetter(0, text).Record.Value, math.MaxInt)
+			return letter, nil
+		},
+		Redrive: func(_ context.Context, _ RedriveOf, dryRun bool, say func(string)) (string, error) {
+			say(text)
+			if dryRun {
+				return "would redrive 10 of 12 dead letters " + text, nil
+			}
+			return "redriven 10 of 12 dead letters " + text, nil
+		},
+		Trace: func(context.Context, CallOf, func(string)) (*messagetrace.Trace, error) {
+			return sampleTrace(text), nil
+		},
+		Events: func(context.Context, EventsOf, func(string)) ([]messagetrace.Event, error) {
+			return []messagetrace.Event{
+				{At: noon, MessageID: text, Source: text, Type: "track", User: text, Destination: "crm", Verdict: "retried", Reason: schemas.ReasonStatus5xx, Attempts: 2, MS: 1_204},
+			}, nil
+		},
+	}
+}
+
+func sampleDeletions(text string) *Deletions {
+	return &Deletions{Suppressed: 1_204, Requests: []regulation.Regulation{
+		{ID: "r2", Type: regulation.DeleteOnly, Status: regulation.Running, CreatedAt: noon, Subjects: 1_000, Notified: 999, Sources: []string{"website", "app"}},
+		{ID: "r1", Type: regulation.SuppressOnly, Status: regulation.Failed, CreatedAt: noon.Add(-time.Hour), FinishedAt: noon, Subjects: 1, Reason: text},
+	}}
+}
+
+// sampleLetter is a dead letter of an event with a number beyond 2^53.
+func sampleLetter(i int, text string) *deadletters.Letter {
+	name, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	h := schemas.Headers{
+		Source: "website", Type: schemas.TypeTrack, MessageID: "m" + strconv.Itoa(i), Origin: schemas.OriginAPI, Destination: "mail",
+		Attempt: 3, FirstAttempt: noon.Add(-time.Hour), Reason: schemas.ReasonStatus4xx, Detail: text, FailedAt: noon.Add(time.Duration(i) * time.Second),
+	}
+	return &deadletters.Letter{ID: deadletters.ID{Partition: 1, Offset: 704 + int64(i)}, Headers: h, Record: &kgo.Record{
+		Key: []byte(text), Value: fmt.Appendf(nil, `{"event":%s,"properties":{"n":9007199254740993}}`, name),
+		Headers: []kgo.RecordHeader{{Key: text, Value: []byte(text)}},
+	}}
+}
+
+func sampleTrace(text string) *messagetrace.Trace {
+	later := noon.Add(time.Minute)
+	return &messagetrace.Trace{
+		MessageID: text, Suppressed: true, Notes: []string{text}, Searched: messagetrace.Searched{From: noon, To: later, Partitions: 1, Of: 6, Records: 1_204},
+		Calls: []messagetrace.Call{{
+			Source: text, Type: schemas.TypeTrack, ReceivedAt: noon, Event: text, User: text, Origin: schemas.OriginAPI, ClientAddress: text, Bytes: 1_204,
+			Record: "raw-events[3]@1704", RoutedAt: &later, Violations: []messagetrace.Violation{{Path: text, Message: text}}, Notes: []string{text},
+			Destinations: []messagetrace.Destination{
+				{ID: "crm", Outcome: messagetrace.Delivered, Attempts: []messagetrace.Attempt{
+					{At: later, Endpoint: text, Status: "5xx", Verdict: "retried", Number: 1, Reason: schemas.ReasonStatus5xx, Until: &later},
+					{At: later, Endpoint: "crm.example.com", Status: "2xx", Verdict: "delivered", MS: 17, Number: 2},
+				}},
+				{ID: "mail", Outcome: messagetrace.Dead, Reason: "status_4xx", DeadLetters: []messagetrace.DeadLetter{{ID: "1-704", At: later, Reason: schemas.ReasonStatus4xx, Detail: text}}},
+				{ID: "old", Outcome: messagetrace.Filtered, Reason: text, Notes: []string{text}},
+			},
+		}},
+	}
+}
+
+// newConsole returns one that is open, and whose questions have answers, with some changes.
+func newConsole(t *testing.T, change func(*Settings)) *Console {
+	t.Helper()
+	set := Settings{
+		Logger: slog.New(slog.DiscardHandler), Version: "v1.2.3", Workspace: sampleWorkspace(), Open: true, Token: token,
+		PersonHeader: "X-Forwarded-User",
+		Questions:    questionsAbout("Signed Up"), Way: sampleWay(),
+	}
+	if change != nil {
+		change(&set)
+	}
+	c := New(set)
+	t.Cleanup(func() {
+		c.jobs.Close()
+		c.asked.close()
+	})
+	return c
+}
+
+// request is one as the browser on the same machine sends it, with header fields.
+func request(t *testing.T, method, target, body string, fields ...string) *http.Request {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, "http://localhost:8081"+target, strings.NewReader(body))
+	r.RemoteAddr = local
+	if body != "" {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for i := 0; i < len(fields); i += 2 {
+		r.Header.Set(fields[i], fields[i+1])
+	}
+	return r
+}
+
+// serve returns the answer to a request.
+func serve(c *Console, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	c.Handler().ServeHTTP(w, r)
+	return w
+}
+
+// look returns a page that has to be there.
+func look(t *testing.T, c *Console, target string) string {
+	t.Helper()
+	w := serve(c, request(t, http.MethodGet, target, ""))
+	if w.Code != http.StatusOK {
+		t.Fatalf("%s was answered %d: %s", target, w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+// jobOfTest is the one job that a console has for a test.
+func jobOfTest(t *testing.T, c *Console) string {
+	t.Helper()
+	for _, job := range c.jobs.All() {
+		return job.ID
+	}
+	id, err := c.jobs.Start(t.Context(), jobs.Job{Kind: "test", What: "a job", By: "ada"}, func(context.Context, func(string)) (string, error) {
+		return "done", nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// targets is one for each page.
+func targets(t *testing.T, c *Console) map[string]string {
+	t.Helper()
+	queries := map[string]string{
+		"/redrive": "?destination=mail&since=1h", "/job": "?id=" + jobOfTest(t, c),
+		"/destination": "?id=crm", "/events": "?user=u1", "/event": "?id=m1&user=u1", "/dead-letter": "?id=1-704",
+	}
+	all := make(map[string]string)
+	for _, p := range c.pages() {
+		all[p.path] = Path + strings.TrimSuffix(p.path, "{$}") + queries[p.path]
+	}
+	return all
+}
+
+// newBrokers is a cluster without anything on it.
+func newBrokers(t *testing.T) *Brokers {
+	t.Helper()
+	cluster := testkit.Brokers(t)
+	config := policy.Config{Partitions: 2, DeliverPartitions: 3, Replication: -1, RawRetention: 48 * time.Hour}
+	return &Brokers{
+		Kafka: cluster.Options(), Topics: topics.New(cluster.Client(t), config), Addresses: cluster.Addrs, Workspace: sampleWorkspace(),
+	}
+}
