@@ -59,6 +59,7 @@ func TestADestination(t *testing.T) {
 			Name: "CRM", Type: "webhooks", Enabled: true, Sources: []string{"website"}, Signed: "yes, with a shared secret",
 			Endpoints: []string{"https://crm.example.com/hooks [Authorization]"},
 		},
+		Replay: "<=40", Export: "exports.crm, 6 partitions, which hold <=1,204 events",
 		Waiting: []endpointView{{"https://crm.example.com/hooks", "1,187"}},
 		Failing: "2026-11-21 10:02:00Z", Held: "900",
 		Reasons: []reasonView{{"status_5xx", "1,180", "endpoint answered 503"}},

@@ -261,6 +261,12 @@ func TestDeadLettersFromBrokers(t *testing.T) {
 	if _, err := q.Letter(t.Context(), deadletters.ID{Partition: 0, Offset: 7}); err == nil || !strings.Contains(err.Error(), "0-7") {
 		t.Errorf("a dead letter that there is not: %v", err)
 	}
+	checkRedrive(t, q)
+}
+
+// checkRedrive sends the one dead letter again, and not twice.
+func checkRedrive(t *testing.T, q Questions) {
+	t.Helper()
 	of := RedriveOf{Destination: "mail", Since: time.Now().Add(-time.Hour), Rate: 100}
 	for _, step := range []struct {
 		dryRun bool

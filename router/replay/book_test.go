@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -219,7 +218,7 @@ func TestIDs(t *testing.T) {
 	if !schemas.ValidID(first) || first >= second || NewID(now) == first {
 		t.Error(first, second)
 	}
-	if fmt.Sprint(first[:16]) != "20261123-024501-" {
+	if first[:16] != "20261123-024501-" {
 		t.Error(first)
 	}
 }

@@ -52,6 +52,15 @@
 //
 // # Non-obvious
 //
+//   - A transaction that fails may be about any of the destinations that are in it, and a topic
+//     without a leader says nothing at all. So who was in one that failed writes alone until
+//     that succeeds (TestATopicThatTakesNothing).
+//   - The key of suppressed users is needed where a run is carried out, and a router without it
+//     does not know whom to leave out: the run stands still (TestAUserWhoIsHidden).
+//   - A topic of the same name is another log: offsets of a run mean nothing there
+//     (TestALogThatWasMadeAnew).
+//   - A copy is one as long as the log has what it is a copy of. Where retention takes that
+//     while the run changes hands, the copy is sent too. No test holds this.
 //   - Each process that has a run begins a second of its rate afresh, so processes that take
 //     it from one another send faster than its rate (TestKilledAgainAndAgain).
 //   - An open transaction hides what others write behind it, and `replays` is read by all of

@@ -36,23 +36,23 @@ type bench struct {
 	reg    *prometheus.Registry
 }
 
-func newBench(t *testing.T, destinations ...string) *bench {
-	t.Helper()
-	return newBenchOn(t, testkit.Brokers(t), destinations...)
+func newBench(tb testing.TB, destinations ...string) *bench {
+	tb.Helper()
+	return newBenchOn(tb, testkit.Brokers(tb), destinations...)
 }
 
-func newBenchOn(t *testing.T, c *testkit.Cluster, destinations ...string) *bench {
-	t.Helper()
+func newBenchOn(tb testing.TB, c *testkit.Cluster, destinations ...string) *bench {
+	tb.Helper()
 	b := &bench{Cluster: c}
-	b.client = b.Client(t)
+	b.client = b.Client(tb)
 	b.topics = topics.New(b.client, policy.Config{Partitions: 3, DeliverPartitions: 2, Replication: -1, RawRetention: time.Hour})
 	b.live = workspace.NewLive(connected(destinations...))
 	names := []string{schemas.TopicRawEvents, schemas.TopicReplays}
 	for _, id := range destinations {
 		names = append(names, schemas.DeliverTopic(id))
 	}
-	if err := b.topics.Ensure(t.Context(), names...); err != nil {
-		t.Fatal(err)
+	if err := b.topics.Ensure(tb.Context(), names...); err != nil {
+		tb.Fatal(err)
 	}
 	return b
 }
@@ -81,19 +81,19 @@ func (listeners) Judge(into *journal.Call, h *schemas.Headers, ws *workspace.Sna
 }
 
 // fill writes n events of ten users to raw-events, numbered from 0.
-func (b *bench) fill(t *testing.T, n int) {
-	t.Helper()
-	b.fillFrom(t, 0, n)
+func (b *bench) fill(tb testing.TB, n int) {
+	tb.Helper()
+	b.fillFrom(tb, 0, n)
 }
 
-func (b *bench) fillFrom(t *testing.T, from, n int) {
-	t.Helper()
+func (b *bench) fillFrom(tb testing.TB, from, n int) {
+	tb.Helper()
 	all := make([]*kgo.Record, 0, n)
 	for i := range n {
 		all = append(all, event(fmt.Sprintf("u%d", i%10), from+i))
 	}
-	if err := b.client.ProduceSync(t.Context(), all...).FirstErr(); err != nil {
-		t.Fatal(err)
+	if err := b.client.ProduceSync(tb.Context(), all...).FirstErr(); err != nil {
+		tb.Fatal(err)
 	}
 }
 

@@ -196,7 +196,8 @@ func (o *Operator) Prepare(ctx context.Context, q Request, ws *workspace.Snapsho
 	return run, err
 }
 
-// meant are the destinations that a choice is about: those that are enabled and get calls.
+// meant are the destinations that a choice is about: those with endpoints that are enabled
+// and get calls. Nobody empties the lane of an archive or a topic.
 func meant(c *Choice, ws *workspace.Snapshot) ([]string, error) {
 	if _, known := ws.Source(c.Source); c.Source != "" && !known {
 		return nil, fmt.Errorf("--source=%s: the workspace has no such source", c.Source)
@@ -204,9 +205,12 @@ func meant(c *Choice, ws *workspace.Snapshot) ([]string, error) {
 	if d, known := ws.Destination(c.Destination); c.Destination != "" && (!known || !d.Enabled) {
 		return nil, fmt.Errorf("--destination=%s: the workspace has no such destination, or it is not enabled", c.Destination)
 	}
+	if d, known := ws.Destination(c.Destination); known && !d.Is(workspace.TypeWebhooks) {
+		return nil, fmt.Errorf("--destination=%s: is of type %s, expected one of type %s: what is archived or exported has the past already", d.ID, d.Type, workspace.TypeWebhooks)
+	}
 	all := []string{}
 	for _, d := range ws.Destinations() {
-		if d.Enabled && (c.Destination == "" || c.Destination == d.ID) && (c.Source == "" || d.Connected(c.Source)) {
+		if d.Enabled && d.Is(workspace.TypeWebhooks) && (c.Destination == "" || c.Destination == d.ID) && (c.Source == "" || d.Connected(c.Source)) {
 			all = append(all, d.ID)
 		}
 	}

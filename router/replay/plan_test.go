@@ -1,7 +1,8 @@
 package replay
 
 import (
-	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -143,9 +144,7 @@ func TestAPlan(t *testing.T) {
 	b := eventful(t)
 	left := func(more map[Reason]int64) map[Reason]int64 {
 		all := map[Reason]int64{Copy: 1, Suppressed: 1, Deleted: 1, Notification: 1, Personas: 1, Invalid: 1}
-		for reason, n := range more {
-			all[reason] = n
-		}
+		maps.Copy(all, more)
 		return all
 	}
 	track := func(n int64) map[schemas.Type]int64 { return map[schemas.Type]int64{schemas.TypeTrack: n} }
@@ -197,26 +196,33 @@ func TestAPlan(t *testing.T) {
 	}
 }
 
-// TestAPlanAndItsRun agree, also on what is missing.
+// TestAPlanAndItsRun agree.
 func TestAPlanAndItsRun(t *testing.T) {
 	t.Parallel()
-	for _, choice := range []Choice{{}, {Missing: true}, {Event: "e3"}} {
-		t.Run(fmt.Sprintf("%+v", choice), func(t *testing.T) {
-			b := eventful(t)
-			b.drain(t, "crm", "lake")
-			f := b.plan(t, choice)
-			r := b.ask(t, func(r *Run) { r.Choice = choice })
-			s := b.service(t, func(set *Settings) { set.Register = suppressing(t, "hidden") })
-			testkit.Start(t, s.Run)
-			e := b.over(t, r.ID)
-			for _, id := range r.Destinations {
-				want := f.Destinations[id]
-				if diff := cmp.Diff(want.Left, e.Parts[id].Left); diff != "" || e.Parts[id].Sent != want.Send {
-					t.Errorf("%s was sent %d, the plan said %d; left out (-plan +run):\n%s", id, e.Parts[id].Sent, want.Send, diff)
-				}
-				b.ReadAll(t, schemas.ReplayTopic(id), int(want.Send))
-			}
-		})
+	agree(t, Choice{})
+}
+
+// TestAPlanAndItsRunOfWhatIsMissing agree.
+func TestAPlanAndItsRunOfWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	agree(t, Choice{Missing: true})
+}
+
+func agree(t *testing.T, choice Choice) {
+	t.Helper()
+	b := eventful(t)
+	b.drain(t, "crm", "lake")
+	f := b.plan(t, choice)
+	r := b.ask(t, func(r *Run) { r.Choice = choice })
+	s := b.service(t, func(set *Settings) { set.Register = suppressing(t, "hidden") })
+	testkit.Start(t, s.Run)
+	e := b.over(t, r.ID)
+	for _, id := range r.Destinations {
+		want := f.Destinations[id]
+		if diff := cmp.Diff(want.Left, e.Parts[id].Left); diff != "" || e.Parts[id].Sent != want.Send {
+			t.Errorf("%s was sent %d, the plan said %d; left out (-plan +run):\n%s", id, e.Parts[id].Sent, want.Send, diff)
+		}
+		b.ReadAll(t, schemas.ReplayTopic(id), int(want.Send))
 	}
 }
 
@@ -245,6 +251,13 @@ func TestARequestThatCannotWork(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "crm")
 	o := &Operator{Kafka: b.Options(), Topics: b.topics}
+	b.live = workspace.NewLive(workspace.NewSnapshot(connected().Sources(), []workspace.Destination{
+		{ID: "crm", Type: workspace.TypeWebhooks, Enabled: true, Sources: []string{"web"}},
+		{ID: "export", Type: workspace.TypeTopic, Enabled: true, Sources: []string{"web"}},
+	}))
+	if run, err := o.Prepare(t.Context(), Request{Rate: 1}, b.live.Load(), time.Now()); err != nil || !slices.Equal(run.Destinations, []string{"crm"}) {
+		t.Errorf("all destinations: %+v, %v", run, err)
+	}
 	now := time.Now()
 	for want, q := range map[string]Request{
 		"--source=App: expected the id of a source":      {Choice: Choice{Source: "App"}},
@@ -253,6 +266,7 @@ func TestARequestThatCannotWork(t *testing.T) {
 		"--event=x --type=page: only calls of type trac": {Choice: Choice{Event: "x", Type: schemas.TypePage}},
 		"--source=app: the workspace has no such source": {Choice: Choice{Source: "app"}},
 		"--destination=off: the workspace has no such d": {Choice: Choice{Destination: "off"}},
+		"--destination=export: is of type topic, expect": {Choice: Choice{Destination: "export"}},
 		"expected a time that begins before it ends":     {From: now, To: now.Add(-time.Hour)},
 	} {
 		q.Rate = 1

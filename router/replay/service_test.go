@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"context"
 	"testing"
 
 	"github.com/anabranch/anabranch/test/testkit"
@@ -29,8 +28,8 @@ func TestAReplay(t *testing.T) {
 	}
 }
 
-// TestKilledAgainAndAgain: a run that is taken from one process after the other, each in the
-// midst of it, sends each event once.
+// TestKilledAgainAndAgain: a run that one process after the other takes from its predecessor,
+// in the midst of its work, sends each event once.
 func TestKilledAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	const n, kills = 2_000, 12
@@ -38,25 +37,21 @@ func TestKilledAgainAndAgain(t *testing.T) {
 	b.fill(t, n)
 	r := b.ask(t, func(r *Run) { r.Rate = 100 })
 	b.drain(t, "crm", "lake")
+	alone := func(set *Settings) { set.Alone = true } // takes the run at once
+	stop := func() {}
 	for range kills {
-		ctx, kill := context.WithCancel(t.Context())
-		s := b.service(t, func(set *Settings) { set.Alone = true })
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			_ = s.Run(ctx)
-		}()
 		before := b.entry(t, r.ID).Sent()
-		testkit.Until(t, func() bool { e := b.entry(t, r.ID); return e.Over() || e.Sent() > before }, "something that was sent")
-		// The next one fences this one, which is still at it.
-		t.Cleanup(func() { kill(); <-done })
+		next := testkit.Start(t, b.service(t, alone).Run)
+		testkit.Until(t, func() bool { return b.entry(t, r.ID).Sent() > before }, "something that was sent")
+		stop() // that was fenced, as a rule
+		stop = next
 	}
-	s := b.service(t, func(set *Settings) { set.Alone = true })
-	testkit.Start(t, s.Run)
+	stop()
 	o := &Operator{Kafka: b.Options(), Topics: b.topics}
 	if _, err := o.Change(t.Context(), r.ID, func(r *Run) error { r.Rate = MaxRate; return nil }); err != nil {
 		t.Fatal(err)
 	}
+	testkit.Start(t, b.service(t, alone).Run)
 	b.over(t, r.ID)
 	for _, id := range r.Destinations {
 		b.once(t, id, r.ID, n)

@@ -122,15 +122,21 @@ func (s *survey) readJournal(ctx context.Context, nums []int32, calls []seenAt) 
 		return err
 	}
 	return journal.Read(ctx, s.kafka, spans, func(_ *kgo.Record, r *format.Record, broken error) error {
-		switch {
-		case broken != nil || r.KeyID != s.prints.KeyID(): // of a later release, or of an earlier raw-events
-		case !r.OfCalls():
-			s.takeAttempts(r, calls)
-		case r.Topic == schemas.TopicRawEvents && slices.Contains(nums, r.Partition):
-			s.takeCalls(r)
+		// What can't be read is of a later release, and says nothing to this one.
+		if broken == nil && r.KeyID == s.prints.KeyID() {
+			s.take(r, nums, calls)
 		}
 		return nil
 	})
+}
+
+func (s *survey) take(r *format.Record, nums []int32, calls []seenAt) {
+	switch {
+	case !r.OfCalls():
+		s.takeAttempts(r, calls)
+	case r.Topic == schemas.TopicRawEvents && slices.Contains(nums, r.Partition):
+		s.takeCalls(r)
+	}
 }
 
 func (s *survey) takeCalls(r *format.Record) {

@@ -137,7 +137,11 @@ func (t *terms) verdict(c *call, destination string) Reason {
 	default:
 		return Integrations
 	}
-	if d, ok := t.workspace.Destination(destination); ok && !d.Receives(t.today.Sub(happened(c))) {
+	d, ok := t.workspace.Destination(destination)
+	if ok && !d.Is(workspace.TypeWebhooks) {
+		return Unconnected // it was of another type when the run was started
+	}
+	if ok && !d.Receives(t.today.Sub(happened(c))) {
 		return Historical
 	}
 	return Sent

@@ -3,9 +3,10 @@ package replay
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net"
+	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -65,7 +66,7 @@ func (p *process) kill() {
 func TestWhateverHappens(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) { whatever(t, rand.New(rand.NewPCG(seed, 1))) })
 		})
@@ -73,65 +74,92 @@ func TestWhateverHappens(t *testing.T) {
 }
 
 func whatever(t *testing.T, rng *rand.Rand) {
+	t.Helper()
 	const n, steps = 1_500, 15
 	b := newBenchOn(t, testkit.Virtual(t), "crm", "lake")
 	b.fill(t, n)
-	r := b.ask(t, func(r *Run) { r.Rate = 10 })
-	stopCRM := b.drain(t, "crm")
+	f := &fate{bench: b, rng: rng, run: b.ask(t, func(r *Run) { r.Rate = 10 }), stopCRM: b.drain(t, "crm")}
 	b.drain(t, "lake")
-	o := &Operator{Kafka: b.Options(), Topics: b.topics}
-	change := func(change func(*Run)) {
-		if _, err := o.Change(t.Context(), r.ID, func(r *Run) error { change(r); return nil }); err != nil {
-			t.Fatal(err)
-		}
-	}
-	alive := []*process{b.process(t)}
+	f.alive = []*process{b.process(t)}
 	for range steps {
-		if b.entry(t, r.ID).Over() {
+		if b.entry(t, f.run.ID).Over() {
 			break
 		}
-		switch i := rng.IntN(len(alive) + 1); rng.IntN(6) {
-		case 0:
-			alive = append(alive, b.process(t))
-		case 1:
-			if i < len(alive) {
-				alive[i].kill()
-				alive = append(alive[:i], alive[i+1:]...)
-			}
-		case 2:
-			if i < len(alive) {
-				alive[i].stop()
-				alive = append(alive[:i], alive[i+1:]...)
-			}
-		case 3:
-			change(func(r *Run) { r.Wish = Paused })
-			virtual.Sleep(time.Second)
-			before := b.entry(t, r.ID).Sent()
-			virtual.Sleep(time.Minute)
-			if now := b.entry(t, r.ID).Sent(); now != before {
-				t.Errorf("%d events were sent while the run was paused", now-before)
-			}
-			change(func(r *Run) { r.Wish = Running })
-		case 4:
-			change(func(r *Run) { r.Rate = 1 + rng.IntN(60) })
-		case 5:
-			stopCRM()
-			virtual.Sleep(time.Duration(rng.IntN(40)) * time.Second)
-			stopCRM = b.drain(t, "crm")
-		}
+		f.strike(t)
 		virtual.Sleep(time.Duration(rng.IntN(15_000)) * time.Millisecond)
 	}
 	b.process(t)
-	if !b.entry(t, r.ID).Over() {
-		change(func(r *Run) { r.Rate = MaxRate })
+	if !b.entry(t, f.run.ID).Over() {
+		f.change(t, func(r *Run) { r.Rate = MaxRate })
 		virtual.Sleep(2 * time.Minute)
 	}
-	e := b.entry(t, r.ID)
-	for _, id := range r.Destinations {
+	e := b.entry(t, f.run.ID)
+	for _, id := range f.run.Destinations {
 		if p := e.Parts[id]; p == nil || p.State != Done || p.Sent != n {
 			t.Errorf("%s: %+v, want %d events sent", id, p, n)
 		}
-		b.once(t, id, r.ID, n)
+		b.once(t, id, f.run.ID, n)
+	}
+}
+
+// fate is what happens to a run.
+type fate struct {
+	*bench
+
+	rng     *rand.Rand
+	run     *Run
+	alive   []*process
+	stopCRM func()
+}
+
+// strike does one of the things that happen.
+func (f *fate) strike(t *testing.T) {
+	t.Helper()
+	switch f.rng.IntN(6) {
+	case 0:
+		f.alive = append(f.alive, f.process(t))
+	case 1:
+		f.end((*process).kill)
+	case 2:
+		f.end(func(p *process) { p.stop() })
+	case 3:
+		f.pause(t)
+	case 4:
+		f.change(t, func(r *Run) { r.Rate = 1 + f.rng.IntN(60) })
+	case 5:
+		f.stopCRM()
+		virtual.Sleep(time.Duration(f.rng.IntN(40)) * time.Second)
+		f.stopCRM = f.drain(t, "crm")
+	}
+}
+
+// end ends one of the processes.
+func (f *fate) end(how func(*process)) {
+	if len(f.alive) > 0 {
+		i := f.rng.IntN(len(f.alive))
+		how(f.alive[i])
+		f.alive = slices.Delete(f.alive, i, i+1)
+	}
+}
+
+// pause pauses the run for a minute, in which nothing may be sent.
+func (f *fate) pause(t *testing.T) {
+	t.Helper()
+	f.change(t, func(r *Run) { r.Wish = Paused })
+	virtual.Sleep(time.Second)
+	before := f.entry(t, f.run.ID).Sent()
+	virtual.Sleep(time.Minute)
+	if now := f.entry(t, f.run.ID).Sent(); now != before {
+		t.Errorf("%d events were sent while the run was paused", now-before)
+	}
+	f.change(t, func(r *Run) { r.Wish = Running })
+}
+
+func (f *fate) change(t *testing.T, change func(*Run)) {
+	t.Helper()
+	o := &Operator{Kafka: f.Options(), Topics: f.topics}
+	if _, err := o.Change(t.Context(), f.run.ID, func(r *Run) error { change(r); return nil }); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -63,7 +63,7 @@ func Named(name string) (Rule, bool) {
 	case "headerValue":
 		return Rule{Check: checkHeaderValue, Never: `[\x00-\x08\x0a-\x1f\x7f]`, Most: maxSecretBytes}, true
 	case "topic":
-		return Rule{Want: wantTopic, Check: checkTopic, Pattern: "^[A-Za-z0-9._-]+$", Never: `^(deliver\.|webhook-retry\.|anabranch-|personas-|__)`, Most: schemas.MaxTopicBytes}, true
+		return Rule{Want: wantTopic, Check: checkTopic, Pattern: "^[A-Za-z0-9._-]+$", Never: `^(deliver\.|webhook-retry\.|replay\.|anabranch-|personas-|__)`, Most: schemas.MaxTopicBytes}, true
 	case "size":
 		return Rule{Want: WantSize, Check: checkSize, Pattern: "^[0-9]+(KiB|MiB|GiB)$"}, true
 	case "path":
