@@ -1,12 +1,16 @@
 package archive
 
 import (
+	"io"
 	"maps"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	journaled "github.com/anabranch/anabranch/internal/journal"
@@ -35,6 +39,43 @@ func TestEventsAreArchived(t *testing.T) {
 	testkit.Until(t, func() bool { return b.done(d.Topic()) }, "what comes later is archived")
 	b.check(objects(t, dir))
 	b.journalled(d.Topic(), 205)
+}
+
+// TestABucket takes what a directory does.
+func TestABucket(t *testing.T) {
+	t.Parallel()
+	backend := s3mem.New()
+	if err := backend.CreateBucket("events"); err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(gofakes3.New(backend).Server())
+	t.Cleanup(srv.Close)
+	d := cold("cold", "", 2_000)
+	d.Archive.Bucket, d.Archive.Endpoint, d.Archive.Prefix = "events", srv.URL, "a/b"
+	d.Archive.AccessKey, d.Archive.SecretKey = "key", "secret"
+	b := newBench(t, testkit.Brokers(t), 2, d)
+	b.produce(d.Topic(), 2, 100)
+	b.run(b.make())
+	testkit.Until(t, func() bool { return b.done(d.Topic()) }, "all is archived")
+	listed, err := backend.ListBucket("events", &gofakes3.Prefix{}, gofakes3.ListBucketPage{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make(map[string][]byte)
+	for _, o := range listed.Contents {
+		got, err := backend.GetObject("events", o.Key, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(got.Contents)
+		if name, below := strings.CutPrefix(o.Key, "a/b/"); below && !strings.HasPrefix(name, ".") {
+			all[name] = body
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.check(all)
 }
 
 // journalled wants each event to be in the journal, and to tell the range of its object.

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/archive"
 	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/broker"
 	"github.com/anabranch/anabranch/internal/kafka"
@@ -32,6 +33,7 @@ func TestReaders(t *testing.T) {
 		schemas.DeliverTopic("crm"):         {webhooksink.Group},
 		schemas.RetryTopic(5 * time.Second): {webhooksink.Group},
 		schemas.ExportTopic("crm"):          nil,
+		schemas.ArchiveTopic("crm"):         {archive.Group},
 		"shop.calls":                        nil,
 		schemas.TopicDeadLetters:            nil,
 		schemas.TopicRedriven:               nil,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -108,6 +109,21 @@ func TestRole(t *testing.T) {
 	}
 	if rules := two()[2].Role().Rules; len(rules) != 1 {
 		t.Errorf("a stage with transactions alone needs %v", rules)
+	}
+}
+
+// TestAStageRests where there is no destination of the type that it works for.
+func TestAStageRests(t *testing.T) {
+	t.Parallel()
+	none, one := workspace.NewSnapshot(nil, nil), workspace.NewSnapshot(nil, []workspace.Destination{{ID: "cold", Type: workspace.TypeArchive}})
+	for _, c := range []struct {
+		serves string
+		ws     *workspace.Snapshot
+		want   bool
+	}{{"", none, false}, {workspace.TypeArchive, none, true}, {workspace.TypeArchive, one, false}} {
+		if got := (&Stage{Serves: c.serves}).Rests(c.ws); got != c.want {
+			t.Errorf("one for %q rests: %t", c.serves, got)
+		}
 	}
 }
 

@@ -6,7 +6,8 @@
 //	bucket     objects of a bucket
 //	claim      a place belongs to one topic
 //
-// The client of buckets is minio-go: it adds 1.9 MB to the program and twelve modules. It
+// The client of buckets is minio-go, which adds 1.8 MB to a program that speaks HTTP and a
+// dozen modules; the SDK of AWS with the client of S3 alone adds 2.5 and as many. It
 // finds credentials where none are given, addresses buckets of the large clouds by host and
 // all others by path, and needs nothing but an endpoint for those.
 //
