@@ -266,7 +266,7 @@ func TestARequestThatCannotWork(t *testing.T) {
 		"--event=x --type=page: only calls of type trac": {Choice: Choice{Event: "x", Type: schemas.TypePage}},
 		"--source=app: the workspace has no such source": {Choice: Choice{Source: "app"}},
 		"--destination=off: the workspace has no such d": {Choice: Choice{Destination: "off"}},
-		"--destination=export: is of type topic, expect": {Choice: Choice{Destination: "export"}},
+		"--destination=export: it is of type topic: expect": {Choice: Choice{Destination: "export"}},
 		"expected a time that begins before it ends":     {From: now, To: now.Add(-time.Hour)},
 	} {
 		q.Rate = 1
