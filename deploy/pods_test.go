@@ -79,7 +79,7 @@ func TestSecretsAreNotShared(t *testing.T) {
 		if _, has := env["ADMIN_TOKEN"]; has != (name == "ingest") {
 			t.Errorf("%s has ADMIN_TOKEN: %t", name, has)
 		}
-		if _, has := env["SECRETS_KEY"]; has != (user == "webhook-sink" || user == "apply") {
+		if _, has := env["SECRETS_KEY"]; has != slices.Contains([]string{"webhook-sink", "archive", "apply"}, user) {
 			t.Errorf("%s has SECRETS_KEY: %t", name, has)
 		}
 	}
@@ -121,7 +121,7 @@ func TestComposeKeepsTheKey(t *testing.T) {
 		}
 	}
 	slices.Sort(with)
-	if !slices.Equal(with, []string{"webhook-sink", "workspace"}) {
+	if !slices.Equal(with, []string{"archive", "webhook-sink", "workspace"}) {
 		t.Errorf("%v have SECRETS_KEY", with)
 	}
 }

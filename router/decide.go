@@ -30,6 +30,8 @@ type decision struct {
 	reason      schemas.Reason
 	detail      string
 	why         string // of what is filtered: the key of the integrations map, or another reason
+	topic       string // of what is routed
+	export      bool   // of what is routed: to be on the topic is all that shall become of it
 }
 
 // filter is the rule, with what it is reused for from event to event.
@@ -76,7 +78,7 @@ func (f *filter) decide(into []decision, h *schemas.Headers, s *workspace.Snapsh
 		case t.missing(d.ID):
 			into = append(into, decision{destination: d.ID, result: dead, reason: schemas.ReasonTopicUnavailable, detail: t.unavailable[d.ID]})
 		default:
-			into = append(into, decision{destination: d.ID, result: routed})
+			into = append(into, decision{destination: d.ID, result: routed, topic: d.Topic(), export: d.Is(workspace.TypeTopic)})
 		}
 	}
 	return into

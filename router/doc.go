@@ -29,6 +29,15 @@
 // is too large (TestTooLargeForATopic), and nothing that merely travelled with it does
 // (TestOnlyWhatIsTooLargeIsBuried).
 //
+// # Destinations that are topics
+//
+// To be on the topic is all that becomes of an event there, so the topic has what every
+// reader of committed records finds once, whatever was aborted
+// (TestAnExportHoldsEachEventOnce). The journal's decision names the topic in place of a
+// reason: what an event came to stays true when the destination changes its type, and
+// releases before pass over it (TestTheJournalTellsWhereAnExportIs). The workspace gives such
+// a topic any name, so what a topic is of the table is asked, and not the name.
+//
 // # Sources
 //
 // Ingest takes calls for the sources that it knows, and it reads the workspace for

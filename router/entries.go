@@ -70,7 +70,7 @@ func (e *entries) note(ctx context.Context, t *runner.Transaction, rec *kgo.Reco
 	}
 	p.last = rec
 	e.call.Offset, e.call.Fingerprint, e.call.Source = rec.Offset, e.print(rec), source
-	e.decided(all)
+	decided(&e.call, all)
 	p.calls.Add(&e.call)
 	if p.calls.Len() >= mostCalls || p.calls.Bytes() >= mostBytes {
 		e.write(ctx, t, p, rec.Offset+1)
@@ -113,21 +113,28 @@ func (e *entries) made() *journal.Prints {
 }
 
 // decided sets what a call's decisions say of it.
-func (e *entries) decided(all []decision) {
-	c := &e.call
+func decided(c *format.Call, all []decision) {
 	c.Result, c.Reason, c.Decisions = format.Routed, "", c.Decisions[:0]
 	for i := range all {
 		switch d := &all[i]; {
 		case d.destination == "":
 			c.Result, c.Reason = whole(d.result), d.reason
 		case d.result == routed:
-			c.Decisions = append(c.Decisions, format.Decision{Destination: d.destination, Result: format.Sent})
+			c.Decisions = append(c.Decisions, format.Decision{Destination: d.destination, Result: format.Sent, Why: d.exportedTo()})
 		case d.result == filtered:
 			c.Decisions = append(c.Decisions, format.Decision{Destination: d.destination, Result: format.Filtered, Why: d.why})
 		default:
 			c.Decisions = append(c.Decisions, format.Decision{Destination: d.destination, Result: format.DecisionDead, Why: string(d.reason)})
 		}
 	}
+}
+
+// exportedTo is the topic on which an event has arrived, once it is there.
+func (d *decision) exportedTo() string {
+	if d.export {
+		return d.topic
+	}
+	return ""
 }
 
 // whole is the result of a call that no destination was asked about.

@@ -29,14 +29,14 @@ func (s *stage) route(ctx context.Context, t *runner.Transaction, rec *kgo.Recor
 	var headers []kgo.RecordHeader // one for all destinations
 	for i := range s.decisions[n:] {
 		d := &s.decisions[n+i]
-		if d.result == routed && t.Refused(schemas.DeliverTopic(d.destination), rec) {
+		if d.result == routed && t.Refused(d.topic, rec) {
 			d.result, d.reason, d.detail = dead, schemas.ReasonRecordTooLarge, "the broker refused the record as too large"
 		}
 		if d.result == routed && headers == nil {
 			headers = onward(rec, &h)
 		}
 		if out := s.output(t, rec, h, *d, headers); out != nil {
-			s.publish(span, out)
+			s.publish(span, out, d.destination)
 			t.Write(ctx, rec, out)
 		}
 	}
@@ -50,12 +50,12 @@ func (s *stage) route(ctx context.Context, t *runner.Transaction, rec *kgo.Recor
 func (s *stage) output(t *runner.Transaction, rec *kgo.Record, h schemas.Headers, d decision, headers []kgo.RecordHeader) *kgo.Record {
 	switch d.result {
 	case routed:
-		return &kgo.Record{Topic: schemas.DeliverTopic(d.destination), Key: rec.Key, Value: rec.Value, Headers: headers}
+		return &kgo.Record{Topic: d.topic, Key: rec.Key, Value: rec.Value, Headers: headers}
 	case dead:
 		s.bury(rec, &h, &d)
 		h.Destination, h.Reason, h.Detail = d.destination, d.reason, d.detail
 		if h.Received.IsZero() {
-			h.Received = takenAt(rec)
+			h.Received = kafka.TakenAt(rec)
 		}
 		if t.Refused(schemas.TopicDeadLetters, rec) {
 			return kafka.DeadLetterReference(rec, h, t.Begun())
@@ -90,7 +90,7 @@ func onward(rec *kgo.Record, h *schemas.Headers) []kgo.RecordHeader {
 		decided := *h
 		decided.Version, decided.Only, decided.Happened = 0, nil, time.Time{}
 		if decided.Received.IsZero() {
-			decided.Received = takenAt(rec)
+			decided.Received = kafka.TakenAt(rec)
 		}
 		out := new(kgo.Record)
 		kafka.SetHeaders(out, &decided)
@@ -99,16 +99,6 @@ func onward(rec *kgo.Record, h *schemas.Headers) []kgo.RecordHeader {
 	if !h.Received.IsZero() {
 		return rec.Headers
 	}
-	added := schemas.Headers{Received: takenAt(rec)}
+	added := schemas.Headers{Received: kafka.TakenAt(rec)}
 	return kafka.AddHeaders(rec.Headers, &added)
-}
-
-// takenAt is when ingest took an event: the time of its record. Others can write to
-// raw-events too, and a time that no header holds (none at all is -1, and some count
-// microseconds) is no reason to bury their events at the destination.
-func takenAt(rec *kgo.Record) time.Time {
-	if year := rec.Timestamp.UTC().Year(); year < 1970 || year > 9999 {
-		return time.Time{}
-	}
-	return rec.Timestamp
 }

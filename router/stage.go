@@ -2,6 +2,8 @@ package router
 
 import (
 	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/internal/service"
+	"github.com/anabranch/anabranch/router/replay"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -20,7 +22,10 @@ func Stage() *pipeline.Stage {
 			{Name: schemas.TopicSeen, Read: true, Write: true, Why: "keeps digests of the calls that it has seen"},
 			{Name: schemas.DeliverPrefix, Write: true, Why: "writes events for destinations"},
 			{Name: schemas.TopicDeadLetters, Write: true, Why: "stores what it can't route"},
-			{Name: schemas.TopicJournal, Write: true, Journal: true, Why: "writes down what became of each call"},
+			{Name: schemas.TopicReplays, Read: true, Write: true, Why: "knows replays, and how far they are"},
+			{Name: schemas.ReplayPrefix, Write: true, Why: "sends past events once more"},
+			{Name: schemas.TopicRegulations, Read: true, Why: "leaves suppressed users out of replays"},
+			{Name: schemas.TopicJournal, Read: true, Write: true, Journal: true, Why: "writes down what became of each call, and reads what was sent before a replay"},
 		},
 		Group: pipeline.Group{
 			Name: Group,
@@ -31,7 +36,9 @@ func Stage() *pipeline.Stage {
 			},
 			Forgotten: "would wait for ROUTER_START, since no copy of its offsets was found",
 		},
+		Watches:      pipeline.Watch{Group: schemas.SinkGroup, Why: "sees how much of what replays sent is not delivered"},
 		Transactions: pipeline.Transactions{Prefix: transactions, Why: "routes exactly once"},
+		Users:        true,
 		Config:       cfg,
 		Facts:        func() pipeline.Facts { return pipeline.Facts{Remembered: cfg.Dedup} },
 		New: func(p *pipeline.Process) (*pipeline.Made, error) {
@@ -44,7 +51,11 @@ func Stage() *pipeline.Stage {
 			if err != nil {
 				return nil, err
 			}
-			return &pipeline.Made{Stage: r}, nil
+			again := replay.New(replay.Settings{
+				Logger: p.Logger, Registerer: p.Registerer, Destinations: p.Destinations, Workspace: p.Workspace, Register: p.Register,
+				Kafka: p.Kafka("replay"), Topics: p.Topics, Judge: func() replay.Judge { return new(Judge) }, Readers: p.Readers, Alone: p.Boot != "",
+			})
+			return &pipeline.Made{Stage: r, Beside: []service.Service{again}}, nil
 		},
 	}
 }

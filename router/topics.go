@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	kafkatopics "github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/internal/kafka/txn/runner"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
@@ -54,18 +55,18 @@ func (p *table) current(s *workspace.Snapshot, now time.Time) bool {
 // its own destination dead letters, and nobody else anything.
 func (s *stage) newTable(ctx context.Context, ws *workspace.Snapshot) (*table, error) {
 	p := &table{workspace: ws, fanOut: fanOut(ws), checked: time.Now()}
-	existing, err := s.set.Topics.Leaderless(ctx, schemas.DeliverTopic(""))
+	existing, err := s.set.Topics.Leaderless(ctx, "") // exports are called what people like
 	if err != nil {
 		return nil, fmt.Errorf("check the destinations' topics: %w", err)
 	}
-	wanted := make(map[string]bool, len(ws.Destinations()))
+	wanted, admin := make(map[string]bool, len(ws.Destinations())), s.set.Topics.For(ws.Exports())
 	for _, d := range ws.Destinations() {
-		topic := schemas.DeliverTopic(d.ID)
+		topic := d.Topic()
 		wanted[topic] = true
 		if _, ok := existing[topic]; ok {
 			continue
 		}
-		if err := s.create(ctx, topic); err != nil {
+		if err := create(ctx, admin, topic); err != nil {
 			s.set.Logger.Error("destination's topic cannot be created, its events go to dead letters", "topic", topic, "error", err)
 			p.lacks(d.ID, "the destination's topic does not exist and could not be created")
 		}
@@ -74,17 +75,18 @@ func (s *stage) newTable(ctx context.Context, ws *workspace.Snapshot) (*table, e
 		s.set.Logger.Info("writing to the destination's topic again", "topic", topic)
 	}
 	for topic, o := range s.outages {
-		id, _ := schemas.DestinationOf(topic)
-		p.lacks(id, o.cause)
+		if d, ok := ws.ByTopic(topic); ok {
+			p.lacks(d.ID, o.cause)
+		}
 	}
 	s.metrics.unavailable.Set(float64(len(p.topics.unavailable)))
 	return p, nil
 }
 
-func (s *stage) create(ctx context.Context, topic string) error {
+func create(ctx context.Context, admin *kafkatopics.Admin, topic string) error {
 	ctx, cancel := context.WithTimeout(ctx, createTimeout)
 	defer cancel()
-	return s.set.Topics.Ensure(ctx, topic)
+	return admin.Ensure(ctx, topic)
 }
 
 func fanOut(s *workspace.Snapshot) int {
@@ -105,17 +107,16 @@ func (p *table) lacks(destination, why string) {
 // Spares implements [runner.Sparing]: of a destination that is written to.
 func (s *stage) Spares(topic string) bool {
 	p := s.table.Load()
-	id, deliver := schemas.DestinationOf(topic)
-	if p == nil || !deliver || p.topics.missing(id) {
+	if p == nil {
 		return false
 	}
-	_, wanted := p.workspace.Destination(id)
-	return wanted
+	d, wanted := p.workspace.ByTopic(topic)
+	return wanted && !p.topics.missing(d.ID)
 }
 
 // LeaveOut implements [runner.Sparing]: events of its destination go to dead letters.
 func (s *stage) LeaveOut(o runner.Outage) {
-	if _, deliver := schemas.DestinationOf(o.Topic); !deliver {
+	if _, routed := schemas.RoutedTo(o.Topic); !routed && schemas.Reserved(o.Topic) {
 		return // there is no other place for what belongs to dead-letters
 	}
 	left := outage{leaderless: true, cause: fmt.Sprintf("partitions %v of the destination's topic have no leader", o.Leaderless)}

@@ -21,7 +21,7 @@ func (s *stage) follow(topic string, h *schemas.Headers) trace.Span {
 
 // publish begins the span of one record that is written for a traced event, and
 // has the record name it.
-func (s *stage) publish(process trace.Span, out *kgo.Record) {
+func (s *stage) publish(process trace.Span, out *kgo.Record, destination string) {
 	if !process.On() {
 		return
 	}
@@ -29,9 +29,7 @@ func (s *stage) publish(process trace.Span, out *kgo.Record) {
 	if err != nil {
 		return // a dead letter of a later release: its headers stay as they are
 	}
-	if id, ok := schemas.DestinationOf(out.Topic); ok {
-		h.Destination = id // for the span alone: the topic says it
-	}
+	h.Destination = destination // for the span alone: the topic says it
 	send := s.set.Trace.Publish(process, out.Topic, &h)
 	if !send.On() {
 		return

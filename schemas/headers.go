@@ -34,6 +34,7 @@ const (
 	keyHappened      = "happened"
 	keyReceived      = "received"
 	keyTraceParent   = "traceparent"
+	keyRun           = "run"
 	keyDestination   = "destination"
 	keyAttempt       = "attempt"
 	keyWithheld      = "withheld"
@@ -49,7 +50,7 @@ const (
 	keyReference     = "reference"
 	keyFailedAt      = "failed-at"
 
-	headerCount = 24
+	headerCount = 25
 )
 
 // RecordVersion is the latest version of records that this release understands,
@@ -79,6 +80,7 @@ type Headers struct {
 	Happened     time.Time // when an imported call happened, by its own account; on raw-events
 	Received     time.Time // when ingest took the call; from deliver.* on, and of an imported call from raw-events on
 	TraceParent  string    // W3C trace context of the span that wrote the record, when that is sampled; see ValidTraceParent
+	Run          string    // id of the replay that sent the event, whose origin is OriginReplay; on replay.* and from there on; see ValidID
 	Destination  string    // destination id, on webhook-retry.* and dead-letters; see ValidID
 	Attempt      int       // attempts already made, 0 to MaxAttempts
 	Withheld     int       // attempts that were due and not made, since every endpoint was known to be down; 0 to MaxAttempts

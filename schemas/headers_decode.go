@@ -99,6 +99,8 @@ func (d *decoder) call(key string, value []byte) error {
 	case keyTraceParent:
 		decodeTraceParent(&d.TraceParent, value)
 		return nil
+	case keyRun:
+		return decodeID(&d.Run, value)
 	case keyVersion:
 		return decodeVersion(&d.Version, value)
 	default:

@@ -36,7 +36,7 @@ func (h *Headers) All() iter.Seq2[string, []byte] {
 // fall short for the numbers of a record that never had a destination (rare:
 // given up before routing); the buffer then grows.
 func (h *Headers) encodedBytes() int {
-	n := len(h.Source) + len(h.Type) + len(h.MessageID) + len(h.Integrations) + len(h.Origin) + len(h.TraceParent)
+	n := len(h.Source) + len(h.Type) + len(h.MessageID) + len(h.Integrations) + len(h.Origin) + len(h.TraceParent) + len(h.Run)
 	for _, t := range [...]time.Time{h.Received, h.Happened} {
 		if !t.IsZero() {
 			n += timeDigits + 2 // before 1970 there is a sign, and up to two digits more
@@ -94,6 +94,7 @@ func (e *encoder) call(h *Headers) {
 	e.instant(keyHappened, h.Happened)
 	e.instant(keyReceived, h.Received)
 	e.text(keyTraceParent, h.TraceParent)
+	e.text(keyRun, h.Run)
 }
 
 func (e *encoder) delivery(h *Headers) {

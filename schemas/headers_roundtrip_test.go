@@ -58,6 +58,7 @@ func randomHeaders(rng *rand.Rand) schemas.Headers {
 		Source:       text(idLetters, schemas.MaxIDBytes),
 		MessageID:    text("aé🛶\"\x00\n", schemas.MaxMessageIDChars),
 		Destination:  text(idLetters, schemas.MaxIDBytes),
+		Run:          text(idLetters, schemas.MaxIDBytes),
 		Attempt:      rng.IntN(3) * rng.IntN(schemas.MaxAttempts/2),
 		Withheld:     rng.IntN(3) * rng.IntN(schemas.MaxAttempts/2),
 		Reserved:     rng.IntN(2) == 0,
@@ -83,7 +84,7 @@ func randomHeaders(rng *rand.Rand) schemas.Headers {
 		h.Only = []string{}
 	}
 	for range rng.IntN(4) {
-		if id := text(idLetters, schemas.MaxIDBytes); id != "" {
+		if id := text(idLetters, schemas.MaxIDBytes); id != "" && id != "-" { // that alone stands for nobody
 			h.Only = append(h.Only, id)
 		}
 	}

@@ -34,6 +34,7 @@ func buried() schemas.Headers {
 	h.Happened = time.UnixMilli(-86400000).UTC()
 	h.Received = time.UnixMilli(1795223069700).UTC()
 	h.TraceParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	h.Run = "20261123-024501-7f3a"
 	h.Destination = "crm"
 	h.Attempt = 12
 	h.FirstAttempt = time.UnixMilli(1795223069775).UTC()
@@ -79,6 +80,7 @@ func TestHeadersWire(t *testing.T) {
 		"happened":       "-86400000",
 		"received":       "1795223069700",
 		"traceparent":    "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+		"run":            "20261123-024501-7f3a",
 		"destination":    "crm",
 		"attempt":        "12",
 		"first-attempt":  "1795223069775",
@@ -135,6 +137,7 @@ func TestParseHeadersBounds(t *testing.T) {
 	}{
 		"source":         {good: []string{"a", repeat("z", 64), "a-0"}, bad: []string{"", repeat("z", 65), "A", "a_b", "a b", "é"}, expected: ids},
 		"destination":    {good: []string{"crm", repeat("9", 64)}, bad: []string{"", repeat("9", 65), "a/b", "a.b"}, expected: ids},
+		"run":            {good: []string{"r", repeat("9", 64)}, bad: []string{"", repeat("9", 65), "a/b", "A"}, expected: ids},
 		"type":           {good: []string{"alias", "delete"}, bad: []string{"", "Alias", "t", repeat("x", 1<<20)}, expected: "expected one of [identify track page screen group alias delete]"},
 		"origin":         {good: []string{"api", "personas", "deletion", "replay"}, bad: []string{"", "API", "apis"}, expected: "expected one of [api personas deletion replay]"},
 		"reason":         {good: []string{"tls", "status_5xx", "of_a_later_release2", repeat("r", 40)}, bad: []string{"", "TLS", "a-b", repeat("r", 41)}, expected: "expected 1 to 40 lower-case letters, digits and underscores"},

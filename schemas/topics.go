@@ -15,6 +15,7 @@ const (
 	TopicJournal     = "journal"               // what became of each event, see package schemas/journal; key: <stage>/<topic>/<partition>
 	TopicWorkspace   = "workspace"             // sources and destinations; key: <kind>/<id>
 	TopicImports     = "imports"               // how far each import of files is; key: its digest
+	TopicReplays     = "replays"               // replays of raw-events: range, choice, how far each is; key: id of the run
 	TopicRegulations = "regulations"           // deletion requests and suppressed users; key: <kind>/<id>
 
 	// Of the stage personas, with as many partitions as raw-events. What concerns one user
@@ -26,27 +27,105 @@ const (
 // Families of topics, of which there are many, and what their names begin with.
 const (
 	FamilyDeliver = "deliver"
+	FamilyExport  = FamilyDeliver + ".export"
+	FamilyArchive = FamilyDeliver + ".archive"
 	FamilyRetry   = "webhook-retry"
+	FamilyReplay  = "replay"
 
+	// The router's, which writes to all that begin with the first. Ids have no dots, so
+	// a name tells which of the three it is of.
 	DeliverPrefix = FamilyDeliver + "."
+	ExportPrefix  = FamilyExport + "."
+	ArchivePrefix = FamilyArchive + "."
 	RetryPrefix   = FamilyRetry + "."
+	ReplayPrefix  = FamilyReplay + "."
 )
 
 // OwnPrefix begins the names of all consumer groups and transactional ids.
 const OwnPrefix = "anabranch-"
 
-// DeliverTopic names the topic of the events routed to one destination:
-// "deliver.crm" for "crm". The id must satisfy [ValidID].
+// SinkGroup is the consumer group that delivers events: whoever writes to the topics of
+// destinations can see by it how much waits.
+const SinkGroup = OwnPrefix + "webhook-sink"
+
+// DeliverTopic names the topic of the events that wait for the webhooks of one
+// destination: "deliver.crm" for "crm". The id must satisfy [ValidID].
 func DeliverTopic(destinationID string) string { return DeliverPrefix + destinationID }
 
+// ExportTopic names the topic that is itself what a destination receives, and that others
+// read: "deliver.export.warehouse" for "warehouse".
+func ExportTopic(destinationID string) string { return ExportPrefix + destinationID }
+
+// ArchiveTopic names the topic of the events that wait to be archived:
+// "deliver.archive.cold" for "cold".
+func ArchiveTopic(destinationID string) string { return ArchivePrefix + destinationID }
+
 // DestinationOf is the inverse of [DeliverTopic]; false when topic is not the
-// topic of a destination.
-func DestinationOf(topic string) (id string, ok bool) {
-	id, ok = strings.CutPrefix(topic, DeliverPrefix)
+// topic of a destination with webhooks.
+func DestinationOf(topic string) (id string, ok bool) { return idBehind(DeliverPrefix, topic) }
+
+// RoutedTo returns the destination that the router writes to a topic for, by its name:
+// the inverse of [DeliverTopic], [ExportTopic] and [ArchiveTopic]. An export may have a
+// name that says nothing of it, which the workspace knows.
+func RoutedTo(topic string) (id string, ok bool) {
+	for _, prefix := range []string{DeliverPrefix, ExportPrefix, ArchivePrefix} {
+		if id, ok = idBehind(prefix, topic); ok {
+			return id, true
+		}
+	}
+	return "", false
+}
+
+// Export is what a workspace wants of the topic of a destination that others read. Zero
+// values leave it to the settings.
+type Export struct {
+	Partitions int
+	Retention  time.Duration
+}
+
+func idBehind(prefix, topic string) (id string, ok bool) {
+	id, ok = strings.CutPrefix(topic, prefix)
 	if !ok || !ValidID(id) {
 		return "", false
 	}
 	return id, true
+}
+
+// ReplayTopic names the topic of what replays send to one destination once more:
+// "replay.crm" for "crm". What is in it waits behind the live events of
+// [DeliverTopic]. The id must satisfy [ValidID].
+func ReplayTopic(destinationID string) string { return ReplayPrefix + destinationID }
+
+// ReplayedTo is the inverse of [ReplayTopic]; false when topic is not the topic of
+// replays to a destination.
+func ReplayedTo(topic string) (id string, ok bool) {
+	return idBehind(ReplayPrefix, topic)
+}
+
+// ValidTopic tells whether Kafka takes a name for a topic.
+func ValidTopic(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return name != "" && name != "." && name != ".." && len(name) <= MaxTopicBytes
+}
+
+// Reserved tells whether a topic is Anabranch's, could be one of a later release, or is
+// one of the brokers' own: no other may have its name.
+func Reserved(topic string) bool {
+	for _, prefix := range []string{DeliverPrefix, RetryPrefix, ReplayPrefix, OwnPrefix, "personas-", "__"} {
+		if strings.HasPrefix(topic, prefix) {
+			return true
+		}
+	}
+	switch topic {
+	case TopicRawEvents, TopicDeadLetters, TopicRedriven, TopicSeen, TopicJournal, TopicWorkspace, TopicImports, TopicReplays, TopicRegulations:
+		return true
+	}
+	return false
 }
 
 // RetryTopic names the topic that holds records for delay: "webhook-retry.1m30s".
@@ -74,11 +153,16 @@ func RetryDelayOf(topic string) (time.Duration, bool) {
 // PrefixOf returns the one of the prefixes that a topic's name begins with; empty for
 // topics of fixed name, and for what is no name that we give.
 func PrefixOf(topic string) string {
-	if _, deliver := DestinationOf(topic); deliver {
-		return DeliverPrefix
+	for _, prefix := range []string{DeliverPrefix, ExportPrefix, ArchivePrefix} {
+		if _, routed := idBehind(prefix, topic); routed {
+			return prefix
+		}
 	}
 	if _, retry := RetryDelayOf(topic); retry {
 		return RetryPrefix
+	}
+	if _, replay := ReplayedTo(topic); replay {
+		return ReplayPrefix
 	}
 	return ""
 }

@@ -28,6 +28,21 @@ func TestDestinationOfOtherTopics(t *testing.T) {
 	}
 }
 
+func TestReplayTopic(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"crm", "0", "-", strings.Repeat("z", 64), "replay", "deliver"} {
+		topic := schemas.ReplayTopic(id)
+		if got, ok := schemas.ReplayedTo(topic); topic != "replay."+id || !ok || got != id {
+			t.Errorf("ReplayedTo(%s) = %q, %t, want %q", topic, got, ok, id)
+		}
+	}
+	for _, topic := range []string{"", "replay", "replay.", "replay.CRM", "replay.a.b", "xreplay.crm", "replay." + strings.Repeat("z", 65), "deliver.crm", schemas.TopicReplays} {
+		if id, ok := schemas.ReplayedTo(topic); ok || id != "" {
+			t.Errorf("ReplayedTo(%s) = %q, %t, want none", topic, id, ok)
+		}
+	}
+}
+
 func TestRetryTopic(t *testing.T) {
 	t.Parallel()
 	for want, delay := range map[string]time.Duration{
@@ -99,8 +114,8 @@ func TestValidID(t *testing.T) {
 
 func TestPrefixOf(t *testing.T) {
 	for topic, want := range map[string]string{
-		"deliver.crm": schemas.DeliverPrefix, "webhook-retry.5s": schemas.RetryPrefix,
-		"deliver.CRM": "", "webhook-retry.60s": "", schemas.TopicRawEvents: "", "payments": "",
+		"deliver.crm": schemas.DeliverPrefix, "webhook-retry.5s": schemas.RetryPrefix, "replay.crm": schemas.ReplayPrefix,
+		"deliver.CRM": "", "webhook-retry.60s": "", "replay.a.b": "", schemas.TopicReplays: "", schemas.TopicRawEvents: "", "payments": "",
 	} {
 		if got := schemas.PrefixOf(topic); got != want {
 			t.Errorf("PrefixOf(%q) = %q, want %q", topic, got, want)
@@ -111,6 +126,48 @@ func TestPrefixOf(t *testing.T) {
 		}
 		if got := schemas.FamilyOf(topic); got != family {
 			t.Errorf("FamilyOf(%q) = %q, want %q", topic, got, family)
+		}
+	}
+}
+
+// TestATopicTellsWhatItIsOf by its name alone: ids have no dots.
+func TestATopicTellsWhatItIsOf(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"crm", "export", "archive", "-", strings.Repeat("z", 64)} {
+		for topic, prefix := range map[string]string{
+			schemas.DeliverTopic(id): schemas.DeliverPrefix, schemas.ExportTopic(id): schemas.ExportPrefix, schemas.ArchiveTopic(id): schemas.ArchivePrefix,
+		} {
+			of, ok := schemas.RoutedTo(topic)
+			if _, webhooks := schemas.DestinationOf(topic); of != id || !ok || schemas.PrefixOf(topic) != prefix || webhooks != (prefix == schemas.DeliverPrefix) {
+				t.Errorf("%s is of %q and begins with %s", topic, of, schemas.PrefixOf(topic))
+			}
+			if !schemas.Reserved(topic) || !schemas.ValidTopic(topic) {
+				t.Errorf("%s is free for others, or no topic", topic)
+			}
+		}
+	}
+	for _, topic := range []string{"deliver.export.", "deliver.export.a.b", "deliver.other.a", "raw-events", "calls", ""} {
+		if id, ok := schemas.RoutedTo(topic); ok {
+			t.Errorf("%s is of %s", topic, id)
+		}
+	}
+}
+
+func TestTopicsOfOthers(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"calls", "shop.calls", "Shop_Calls-2", "deliver", "journal2", strings.Repeat("a", 249)} {
+		if !schemas.ValidTopic(name) || schemas.Reserved(name) {
+			t.Errorf("%s: valid %t, reserved %t", name, schemas.ValidTopic(name), schemas.Reserved(name))
+		}
+	}
+	for _, name := range []string{"", ".", "..", "a/b", "ä", "a b", strings.Repeat("a", 250)} {
+		if schemas.ValidTopic(name) {
+			t.Errorf("%q is valid", name)
+		}
+	}
+	for _, name := range []string{"raw-events", "workspace", "journal", "personas-x", "anabranch-x", "webhook-retry.x", "deliver.x.y", "__consumer_offsets"} {
+		if !schemas.Reserved(name) {
+			t.Errorf("%s is free for others", name)
 		}
 	}
 }

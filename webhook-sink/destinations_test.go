@@ -1,6 +1,7 @@
 package webhooksink
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
 	"github.com/anabranch/anabranch/test/virtual"
@@ -94,6 +96,43 @@ func TestARemovedDestination(t *testing.T) {
 			}
 		}
 		testkit.Until(t, func() bool { return r.metric("deliveries_total", "(removed)", "dead") == 1 }, "the dead letter to be counted")
+		r.end()
+	})
+}
+
+// TestDestinationsWithoutWebhooks are none of the sink's: nothing of theirs is read, and no
+// series is theirs. What waits for the webhooks of one that had some goes to dead-letters.
+func TestDestinationsWithoutWebhooks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		export := workspace.Destination{ID: "warehouse", Type: workspace.TypeTopic, Enabled: true, Sources: []string{"web"}}
+		archive := workspace.Destination{ID: "cold", Type: workspace.TypeArchive, Enabled: true, Sources: []string{"web"}, Archive: &workspace.Archive{Directory: "a"}}
+		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"), export, archive)
+		l := newLedger(time.Millisecond)
+		p.ensure(schemas.ExportTopic("warehouse"), schemas.ArchiveTopic("cold"))
+		p.write(&kgo.Record{Topic: schemas.ExportTopic("warehouse")}, &kgo.Record{Topic: schemas.ArchiveTopic("cold")}) // for dead-letters, if they were read
+		r := p.start(l.attempt).ready()
+		p.produce("crm", "user", "m1")
+		testkit.Until(t, func() bool { return r.metric("deliveries_total", "crm", "delivered") == 1 }, "the event to be delivered")
+		virtual.Sleep(2 * leftoverGrace)
+		families, err := r.registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			if text := f.String(); strings.Contains(text, "warehouse") || strings.Contains(text, "cold") {
+				t.Error(text)
+			}
+		}
+		changed := export
+		changed.ID = "crm"
+		p.live.Store(snapshot(changed, archive))
+		p.produce("crm", "user", "m2")
+		for _, h := range p.deadLetters(1) {
+			if h.Reason != schemas.ReasonDestinationRemoved || h.Destination != "crm" || !strings.Contains(h.Detail, "its type is topic") {
+				t.Errorf("dead letter %+v", h)
+			}
+		}
 		r.end()
 	})
 }

@@ -39,6 +39,7 @@
 //	  queues        what waits for each destination, and whose turn it is
 //	    lanes       the order of each key
 //	    pace        how fast the backlog of a destination that is back may return
+//	    yield       how much of a replay live events do not feel
 //	    quota       how much one destination may have beside all others
 //	  parking       retries that are not due yet
 //	  partition     how far a partition is, and which of its keys are set aside
@@ -66,6 +67,9 @@
 //
 // # Non-obvious
 //
+//   - Topics of replays come to exist without a word: they are looked for among all topics
+//     every few seconds, since to create one for each destination would double what the
+//     group and each fetch have to name (TestATopicOfReplaysIsFound).
 //   - FENCED_INSTANCE_ID is no proof of another process: behind a broker that was frozen
 //     a sink's own join, sent again, takes its place. A new session is the cure; the sink
 //     gives up at the third within a minute that had joined (TestAFencedSinkJoinsAgain,

@@ -59,7 +59,7 @@ type Settings struct {
 }
 
 // Group is the sink's consumer group.
-const Group = schemas.OwnPrefix + "webhook-sink"
+const Group = schemas.SinkGroup
 
 // ClosedNetworks returns the networks that are not public: those of IPv4, the one of
 // IPv6 that all public addresses are in, and those in it that are not. A firewall on

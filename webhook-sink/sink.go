@@ -80,7 +80,7 @@ func New(cfg Config, set Settings) (*Sink, error) {
 		set:       set,
 		log:       set.Logger,
 		metrics:   counted,
-		losses:    groups.NewLosses("webhook_sink", set.Registerer, set.Logger, schemas.FamilyDeliver, schemas.FamilyRetry),
+		losses:    groups.NewLosses("webhook_sink", set.Registerer, set.Logger, schemas.FamilyDeliver, schemas.FamilyRetry, schemas.FamilyReplay),
 		schedule:  schedule.New(cfg.RetryDelays, cfg.RetryWindow, nil),
 		attempt:   attempter.Attempt,
 		attempter: attempter,

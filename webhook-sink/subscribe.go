@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/internal/waiting"
+	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/internal/subscription"
 )
 
@@ -14,6 +15,15 @@ import (
 // not take its first events for those of a destination that was removed.
 const leftoverGrace = 5 * time.Second
 
+const (
+	// replaysEvery is how often it is looked whether replays have come to have topics.
+	replaysEvery = 3 * time.Second
+	// replaysShare bounds the part of the time that looks take: with ten thousand
+	// destinations, brokers answer with a megabyte.
+	replaysShare = 50
+	replaysTime  = 5 * time.Second
+)
+
 // follow keeps the subscription in step with the workspace, and our share with
 // the group, until ctx ends. Topics that can't be had are asked for again beside all
 // else: one destination's must not keep the others from being followed.
@@ -22,6 +32,8 @@ func (s *session) follow(ctx context.Context, changed <-chan struct{}) {
 	defer grace.Stop()
 	again := time.NewTimer(waiting.First)
 	defer again.Stop()
+	look := time.NewTimer(replaysEvery)
+	defer look.Stop()
 	for pause := waiting.First; ; {
 		select {
 		case <-ctx.Done():
@@ -37,6 +49,8 @@ func (s *session) follow(ctx context.Context, changed <-chan struct{}) {
 		case <-s.reassigned:
 			s.reshare(ctx)
 			continue
+		case <-look.C:
+			look.Reset(max(replaysEvery, replaysShare*s.lookForReplays(ctx)))
 		case <-again.C:
 		}
 		if !s.sub.Extend(ctx, s.set.Topics, s.refusals, s.client.AddConsumeTopics) {
@@ -44,6 +58,20 @@ func (s *session) follow(ctx context.Context, changed <-chan struct{}) {
 			pause = waiting.Next(pause)
 		}
 	}
+}
+
+// lookForReplays wants the topics of replays that have come to exist, and returns how long
+// the look took.
+func (s *session) lookForReplays(ctx context.Context) time.Duration {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, replaysTime)
+	defer cancel()
+	existing, err := s.set.Topics.List(ctx, schemas.ReplayPrefix)
+	if err != nil {
+		s.log.Debug("looking for topics of replays failed, retrying", "error", err)
+	}
+	s.sub.Replays(existing)
+	return time.Since(began)
 }
 
 // reshare tells the dispatcher which part of the group's retries is ours. A

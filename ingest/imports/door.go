@@ -141,6 +141,7 @@ func (d *door) accept(v *verdict, good []int) error {
 		Suppressed: d.terms.Suppressed,
 		Import: &decode.Import{
 			Drop:      d.format.Drop(),
+			Events:    d.format == rows.Archive,
 			MessageID: func(i int) string { return d.messageID(d.pending[good[i]].row) },
 		},
 	}

@@ -9,7 +9,7 @@ import (
 // console is the pages for people on the admin address.
 func (p *plumbing) console() *console.Console {
 	return console.New(console.Settings{
-		Logger: p.log.With("stage", "console"), Version: version(), Workspace: p.live,
+		Logger: p.log.With("stage", "console"), Version: version(), Workspace: p.live, Way: p.cfg.Stages.Way(),
 		Questions: console.FromBrokers(&console.Brokers{
 			Kafka: p.options("console"), Topics: p.topics, Addresses: p.brokers.Brokers, Stages: p.cfg.Stages, Workspace: p.live,
 			Keys: p.cfg.SuppressionKeys(),

@@ -113,7 +113,7 @@ func newPlumbing(cfg settings.Config, target string, log *slog.Logger) (*plumbin
 func newRegister(cfg settings.Config, log *slog.Logger) *regulation.Register {
 	keys := cfg.SuppressionKeys()
 	return regulation.NewRegister(keys, func(key string) {
-		log.Error("users are suppressed under a key that SUPPRESSION_KEY of this process lacks, so their calls are not recognised and not dropped: set it to a list that has this key too",
+		log.Error("users are suppressed under a key that SUPPRESSION_KEY of this process lacks, so their calls are not recognised, and neither dropped nor left out of what is sent again: set it to a list that has this key too",
 			"key", key, "keys", keys.IDs())
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/anabranch/anabranch/internal/workspace/wsfile"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 	"github.com/anabranch/anabranch/internal/workspace/wswatch"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // preparation is the service that makes the ground ready for the stages: a
@@ -91,8 +92,8 @@ func (p *plumbing) publisher() *wstopic.Publisher {
 }
 
 // ensure creates topics that are missing, and says of many how far it is.
-func (p *plumbing) ensure(ctx context.Context, topics ...string) error {
-	return p.topics.EnsureInSteps(ctx, func(done, total int) {
+func (p *plumbing) ensure(ctx context.Context, exports map[string]schemas.Export, topics ...string) error {
+	return p.topics.For(exports).EnsureInSteps(ctx, func(done, total int) {
 		p.log.Info("creating the destinations' topics", "done", done, "total", total)
 	}, topics...)
 }
@@ -111,7 +112,7 @@ func (r *run) watcher(p *plumbing) *wswatch.Watcher {
 			}
 			changes, err := publisher.Apply(ctx, next)
 			for _, c := range changes {
-				p.log.Info("workspace changed", "change", c.String())
+				p.log.Info("workspace changed", "change", c.String(), "left", c.Left)
 			}
 			return err
 		},

@@ -31,11 +31,14 @@ func TestReaders(t *testing.T) {
 		schemas.TopicPersonasChangelog:      nil,
 		schemas.DeliverTopic("crm"):         {webhooksink.Group},
 		schemas.RetryTopic(5 * time.Second): {webhooksink.Group},
+		schemas.ExportTopic("crm"):          nil,
+		"shop.calls":                        nil,
 		schemas.TopicDeadLetters:            nil,
 		schemas.TopicRedriven:               nil,
 		schemas.TopicWorkspace:              nil,
 		schemas.TopicRegulations:            nil,
 		schemas.TopicImports:                nil,
+		schemas.TopicReplays:                nil,
 	} {
 		if diff := cmp.Diff(want, stages.Readers(topic)); diff != "" {
 			t.Errorf("readers of %s (-want +got):\n%s", topic, diff)

@@ -118,13 +118,13 @@ func (r *run) tiers(p *plumbing, file *workspace.Snapshot) [][]service.Service {
 	ready := func() error { return service.Readiness(all...) }
 	telemetry.RegisterProcess(p.registry, version(), ready)
 	admin := telemetry.Admin{Gatherer: p.registry, Ready: ready, Profiles: p.cfg.AdminPprof, Routes: p.routes()}
-	var ground []service.Service
+	first := []service.Service{&preparation{p: p, file: file}}
 	if p.cfg.Console {
 		pages := p.console()
 		admin.Routes = append(admin.Routes, telemetry.Route{Page: console.Page(), Handler: pages.Handler()})
-		ground = append(ground, pages)
+		first = append(first, pages) // what it has begun ends before the broker does
 	}
-	ground = append(ground, service.NewHTTPServer("admin", p.adminPort, admin.Handler(), p.log))
+	ground := []service.Service{service.NewHTTPServer("admin", p.adminPort, admin.Handler(), p.log)}
 	if p.broker != nil {
 		ground = append(ground, p.broker)
 	}
@@ -140,7 +140,7 @@ func (r *run) tiers(p *plumbing, file *workspace.Snapshot) [][]service.Service {
 	}
 	tiers := [][]service.Service{
 		ground,
-		{&preparation{p: p, file: file}},
+		first,
 		append(p.followers(), topics.NewWatcher(p.topics, p.registry, p.log)),
 		top,
 		{&greeting{greet: func() error { return r.greet(p) }}},

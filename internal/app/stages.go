@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/anabranch/anabranch/archive"
 	"github.com/anabranch/anabranch/ingest"
 	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/personas"
@@ -16,7 +17,7 @@ const TargetRun = "run"
 
 // Stages is the list of stages.
 func Stages() pipeline.List {
-	return pipeline.List{ingest.Stage, router.Stage, personas.Stage, webhooksink.Stage}
+	return pipeline.List{ingest.Stage, router.Stage, personas.Stage, webhooksink.Stage, archive.Stage}
 }
 
 // stagesOf returns those of the stages that a target is made of.
@@ -54,6 +55,7 @@ func (p *plumbing) process(s *pipeline.Stage) *pipeline.Process {
 		Trace:        p.trace,
 		Kafka:        p.options,
 		Topics:       p.topics,
+		Readers:      p.cfg.Stages.Readers,
 		Register:     p.register,
 		Files:        filepath.Join(p.cfg.DataDir, s.Name),
 		Instance:     p.instance.transactional,

@@ -14,6 +14,7 @@ import (
 	"github.com/anabranch/anabranch/internal/workspace/wsfile"
 	"github.com/anabranch/anabranch/internal/workspace/wsseal"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // Applier applies a workspace file.
@@ -29,7 +30,7 @@ type Applier struct {
 	Await func(ctx context.Context) (embedded bool, err error)
 	// Ensure returns once topics exist. Of many it tells on the way how many of those
 	// that were missing do.
-	Ensure func(ctx context.Context, progress func(done, total int), topics ...string) error
+	Ensure func(ctx context.Context, exports map[string]schemas.Export, progress func(done, total int), topics ...string) error
 	// Permit returns why deliveries may not go to an address.
 	Permit func(netip.AddrPort) error
 	// Terminal is true when Out is one, Embedded for the embedded broker.
@@ -65,8 +66,8 @@ func (a *Applier) Apply(ctx context.Context, file string, dryRun bool) error {
 		return err
 	}
 	created := &progress{out: a.Out, terminal: a.Terminal}
-	publisher := wstopic.Publisher{Kafka: a.Kafka, Keys: a.Keys, Clear: a.Clear, Ensure: func(ctx context.Context, topics ...string) error {
-		return a.Ensure(ctx, created.tell, topics...)
+	publisher := wstopic.Publisher{Kafka: a.Kafka, Keys: a.Keys, Clear: a.Clear, Ensure: func(ctx context.Context, exports map[string]schemas.Export, topics ...string) error {
+		return a.Ensure(ctx, exports, created.tell, topics...)
 	}}
 	changes, err := publisher.Apply(ctx, next)
 	if err != nil {
@@ -112,6 +113,9 @@ func (a *Applier) print(changes []workspace.Change, none, some string) error {
 	var err error
 	for _, c := range changes {
 		err = errors.Join(err, a.say(c.String()))
+		if c.Left != "" {
+			err = errors.Join(err, a.say("    "+c.Left))
+		}
 	}
 	return errors.Join(err, a.say(some))
 }

@@ -91,6 +91,7 @@ func (a *audit) look(ctx context.Context) (err error) {
 		return err
 	}
 	a.ledger = newLedger(a.Selection, a.prints.KeyID(), make(map[int32]*calls))
+	a.ledger.replays = within{a.From, a.To}
 	routed, taken, err := a.positions(ctx)
 	if err != nil {
 		return err
@@ -123,12 +124,12 @@ func (a *audit) positions(ctx context.Context) (routed, taken progress, err erro
 	for _, s := range a.Stages.Grouped() {
 		into := routed
 		switch {
-		case consumes(s, schemas.DeliverPrefix):
+		case delivers(s):
 			into = taken
 		case !routes(s):
 			continue
 		}
-		lags, err := groups.Lags(ctx, a.Topics.Client, s.Group.Name, s.Consumed(existing)...)
+		lags, err := groups.Lags(ctx, a.Topics.Client, s.Group.Name, live(s.Consumed(existing))...)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -137,14 +138,22 @@ func (a *audit) positions(ctx context.Context) (routed, taken progress, err erro
 	return routed, taken, nil
 }
 
-func consumes(s *pipeline.Stage, topic string) bool {
-	return slices.ContainsFunc(s.Topics, func(t pipeline.Topic) bool { return t.Name == topic && t.Consumed != pipeline.Verb{} })
+// delivers reports whether it is this stage that takes on what is routed to destinations.
+func delivers(s *pipeline.Stage) bool {
+	return slices.ContainsFunc(s.Topics, func(t pipeline.Topic) bool {
+		return (t.Name == schemas.DeliverPrefix || t.Name == schemas.ArchivePrefix) && t.Consumed != pipeline.Verb{}
+	})
 }
 
 // routes reports whether it is this stage that calls go through on their way to
 // destinations.
 func routes(s *pipeline.Stage) bool {
 	return slices.ContainsFunc(s.Topics, func(t pipeline.Topic) bool { return t.Name == schemas.DeliverPrefix && t.Write })
+}
+
+// live are the topics of live events alone: what a replay sends is no part of the equation.
+func live(topics []string) []string {
+	return slices.DeleteFunc(topics, func(topic string) bool { return schemas.PrefixOf(topic) == schemas.ReplayPrefix })
 }
 
 // await notes what an open transaction hides for too long.
@@ -213,10 +222,10 @@ func (a *audit) lookAtWaiting(ctx context.Context, taken progress) error {
 	}
 	a.finished = make(map[*ranges.Span]func(*kgo.Record) bool)
 	for _, s := range a.Stages.Grouped() {
-		if !consumes(s, schemas.DeliverPrefix) {
+		if !delivers(s) {
 			continue
 		}
-		names := s.Consumed(existing)
+		names := live(s.Consumed(existing))
 		if err := a.await(ctx, names...); err != nil {
 			return err
 		}
@@ -279,10 +288,13 @@ func (a *audit) readWaiting(ctx context.Context) error {
 			return nil
 		}
 		h, _ := kafka.HeadersOf(rec) // one that can't be read waits for its place in dead-letters
+		if h.Run != "" {
+			return nil // a replay's: no live event waits
+		}
 		if !h.Received.IsZero() && h.Received.Before(a.From.Add(-earlier)) {
 			return nil
 		}
-		destination, fresh := schemas.DestinationOf(rec.Topic)
+		destination, fresh := schemas.RoutedTo(rec.Topic)
 		if !fresh {
 			destination = h.Destination
 		}
@@ -292,8 +304,11 @@ func (a *audit) readWaiting(ctx context.Context) error {
 
 func (a *audit) readLetters(ctx context.Context) error {
 	return a.letters.Each(ctx, func(l *deadletters.Letter) error {
+		if l.Headers.Run != "" {
+			return nil
+		}
 		at := place{a.ledger.names.of(schemas.TopicDeadLetters), uint16(l.ID.Partition), l.ID.Offset}
-		return a.ledger.bury(at, l.Headers.From, a.prints.Of(l.Record), l.Headers.Destination, l.RedrivenAt)
+		return a.ledger.bury(at, l.Headers.From, a.prints.Of(l.Record), l.Headers.Destination, l.RedrivenAt, l.Arrived)
 	})
 }
 

@@ -156,7 +156,7 @@ func (c *cluster) mark(t *testing.T) {
 		for _, w := range call.ways {
 			for ; w != nil && w.again != nil; w = w.again {
 				l := &deadletters.Letter{ID: deadletters.ID{Partition: w.letter.partition, Offset: w.letter.offset}, Record: &kgo.Record{Timestamp: time.Now()}}
-				m, err := deadletters.Mark(l, time.Now())
+				m, err := deadletters.Mark(l, time.Now(), false)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -252,6 +252,59 @@ func TestAnAudit(t *testing.T) {
 	}
 	if len(got.Unknown) > 0 || got.Outcome() != SomeLost {
 		t.Errorf("outcome %d, not known: %v", got.Outcome(), got.Unknown)
+	}
+}
+
+// TestReplaysAreCountedApart: what a replay has delivered, given up or still has before it
+// makes no live event that is missing up.
+func TestReplaysAreCountedApart(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 5)
+	c.live(200)
+	for holes := 0; holes < 8; {
+		if c.plant() != "" {
+			holes++
+		}
+	}
+	c.keepOrder()
+	c.write(t)
+	lane := schemas.ReplayTopic("d0")
+	c.CreateTopics(t, 1, lane)
+	h := format.Head{Stage: "webhook-sink", Topic: lane, KeyID: c.keyID, Base: time.Now(), Next: 1000}
+	var told format.Attempts
+	replayed := int64(0)
+	for i, call := range c.calls {
+		headers := call.headers("d0")
+		headers.Run, headers.Origin = "run", schemas.OriginReplay
+		one := format.Attempt{
+			Offset: int64(i), Fingerprint: call.fingerprint, Destination: "d0", Source: call.source,
+			Outcome: format.Outcome(1 + i%5), Endpoints: 1, Number: 1, At: c.began, Run: "run", Topic: retryTopic,
+		}
+		told.Add(&one)
+		switch one.Outcome {
+		case format.Delivered:
+			replayed++
+		case format.Dead:
+			c.produce(t, c.record(stand{topic: schemas.TopicDeadLetters}, headers))
+		case format.Retried:
+			c.produce(t, c.record(stand{topic: retryTopic}, headers))
+		default:
+			c.produce(t, c.record(stand{topic: lane}, headers))
+		}
+	}
+	h.Lost = 3
+	c.produce(t, journal.Record(&h, told.Append(nil, &h)))
+	got := c.audit(t, c.settings())
+	if n := got.Total().Replayed; n != replayed {
+		t.Errorf("%d deliveries of replays, expected %d", n, replayed)
+	}
+	for i := range got.Rows {
+		got.Rows[i].Replayed = 0
+	}
+	rows, missing := c.want()
+	got.Rows = slices.DeleteFunc(got.Rows, func(r Row) bool { return r == Row{Source: r.Source, Destination: r.Destination} })
+	if diff := gocmp.Diff(rows, got.Rows); diff != "" || len(got.Missing) != len(missing) || len(got.Unknown) > 0 {
+		t.Errorf("%d missing, expected %d; not known: %v; rows (-want +got):\n%s", len(got.Missing), len(missing), got.Unknown, diff)
 	}
 }
 

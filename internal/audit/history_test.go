@@ -209,7 +209,7 @@ func (h *history) entries() (entries []func(*ledger) error) {
 		if c.letter {
 			entries = append(entries, func(l *ledger) error {
 				from := schemas.Position{Topic: schemas.TopicRawEvents, Partition: c.partition, Offset: c.offset}
-				return l.bury(place{l.names.of(schemas.TopicDeadLetters), 1, 1 << 20}, from, 1, "", time.Time{})
+				return l.bury(place{l.names.of(schemas.TopicDeadLetters), 1, 1 << 20}, from, 1, "", time.Time{}, false)
 			})
 		}
 		for i, w := range c.ways {
@@ -243,7 +243,7 @@ func (h *history) stands(c *call, w *way, destination string) (entries []func(*l
 			again = h.began.Add(2 * time.Hour)
 		}
 		entries = append(entries, func(l *ledger) error {
-			return l.bury(place{l.names.of(at.topic), uint16(at.partition), at.offset}, schemas.Position{}, c.fingerprint, destination, again)
+			return l.bury(place{l.names.of(at.topic), uint16(at.partition), at.offset}, schemas.Position{}, c.fingerprint, destination, again, false)
 		})
 	}
 	return entries

@@ -23,6 +23,8 @@ type ledger struct {
 	names     *names
 	piles     piles
 	rows      map[rowKey]*Row
+	// replays is the time of which what replays delivered is counted.
+	replays within
 	// lettersCut says that dead letters of the range may be gone.
 	lettersCut bool
 
@@ -35,6 +37,11 @@ type ledger struct {
 	missing    []Missing
 	doubts     map[doubtKey]*Doubt
 }
+
+// within is a time, the end excluded.
+type within struct{ from, to time.Time }
+
+func (w within) has(at time.Time) bool { return !at.Before(w.from) && at.Before(w.to) }
 
 type rowKey struct{ source, destination uint16 }
 
@@ -61,7 +68,7 @@ func (l *ledger) record(r *journal.Record) error {
 		return l.decisions(r)
 	}
 	l.journalled[r.Topic] = true
-	if r.Lost > 0 {
+	if _, replay := schemas.ReplayedTo(r.Topic); r.Lost > 0 && !replay {
 		l.doubt(Unwritten, r.Topic, int64(r.Lost), r.Base)
 	}
 	return l.attempts(r)
@@ -121,10 +128,11 @@ func (l *ledger) decided(call *journal.Call, at place, when uint32, first bool) 
 		}
 		destination := l.names.of(d.Destination)
 		f := fact{fingerprint: call.Fingerprint, destination: destination, kind: sent, at: at, source: source, when: when}
-		switch {
-		case d.Result == journal.Filtered:
-			count(destination, func(r *Row) *int64 { return &r.Filtered })
+		if outcome := settled(&d); outcome != nil {
+			count(destination, outcome)
 			continue
+		}
+		switch {
 		case !first:
 			l.row(source, destination).Repeats++
 			continue
@@ -138,6 +146,18 @@ func (l *ledger) decided(call *journal.Call, at place, when uint32, first bool) 
 	return nil
 }
 
+// settled is what a decision comes to of which nothing more is to be told: what was left out,
+// and what is on a topic, where to be is to be delivered. Nil: somebody else tells.
+func settled(d *journal.Decision) func(*Row) *int64 {
+	switch {
+	case d.Result == journal.Filtered:
+		return func(r *Row) *int64 { return &r.Filtered }
+	case d.Result == journal.Sent && d.Why != "":
+		return func(r *Row) *int64 { return &r.Delivered }
+	}
+	return nil
+}
+
 // atPlace stands for a record of raw-events whose headers may not say whose it is.
 func atPlace(partition int32, offset int64) uint64 {
 	const odd = 0x9e3779b97f4a7c15 // evenly spread: piles go by the first bits
@@ -146,8 +166,12 @@ func atPlace(partition int32, offset int64) uint64 {
 
 func (l *ledger) attempts(r *journal.Record) error {
 	topic := l.names.of(r.Topic)
-	_, fresh := schemas.DestinationOf(r.Topic)
+	_, fresh := schemas.RoutedTo(r.Topic)
 	for a := range r.Attempts() {
+		if a.Run != "" {
+			l.replay(&a)
+			continue
+		}
 		f := fact{
 			fingerprint: a.Fingerprint, destination: l.names.of(a.Destination), kind: handed, at: place{topic, uint16(r.Partition), a.Offset},
 			number: uint8(min(a.Number, math.MaxUint8)), asked: a.Endpoints != 0, fresh: fresh, when: seconds(a.At),
@@ -167,18 +191,30 @@ func (l *ledger) attempts(r *journal.Record) error {
 	return nil
 }
 
+// replay counts what a replay has delivered, by when it did. It is no part of the equation:
+// the call may have been accepted long before, and at this destination never been wanted. A
+// sink that was killed tells of one or the other twice.
+func (l *ledger) replay(a *journal.Attempt) {
+	if a.Outcome != journal.Delivered || !l.replays.has(a.At) || !l.selects(a.Source) ||
+		l.selection.Destination != "" && a.Destination != l.selection.Destination {
+		return
+	}
+	l.row(l.names.of(a.Source), l.names.of(a.Destination)).Replayed++
+}
+
 // wait takes a record that nobody has finished.
 func (l *ledger) wait(topic string, partition int32, offset int64, fingerprint uint64, destination string) error {
-	_, fresh := schemas.DestinationOf(topic)
+	_, fresh := schemas.RoutedTo(topic)
 	return l.piles.add(fact{
 		fingerprint: fingerprint, destination: l.names.of(destination), kind: waiting, fresh: fresh,
 		at: place{l.names.of(topic), uint16(partition), offset},
 	})
 }
 
-// bury takes a dead letter, and when it was sent again; zero: never. Of one that the router
-// gave up before it knew a destination, from says which call it was.
-func (l *ledger) bury(at place, from schemas.Position, fingerprint uint64, destination string, again time.Time) error {
+// bury takes a dead letter, when it was sent again, zero: never, and whether it arrived by
+// that. Of one that the router gave up before it knew a destination, from says which call it
+// was.
+func (l *ledger) bury(at place, from schemas.Position, fingerprint uint64, destination string, again time.Time, arrived bool) error {
 	if destination == "" {
 		if from.Topic != schemas.TopicRawEvents {
 			return nil // it never was on raw-events
@@ -191,6 +227,10 @@ func (l *ledger) bury(at place, from schemas.Position, fingerprint uint64, desti
 		return err
 	}
 	f.kind, f.when = redriven, seconds(again)
+	if err := l.piles.add(f); err != nil || !arrived {
+		return err
+	}
+	f.kind, f.fresh = delivered, true // on the destination's topic, where nobody attempts anything
 	return l.piles.add(f)
 }
 
@@ -220,7 +260,7 @@ func (l *ledger) balance() error {
 // lose takes the calls of a verdict that are missing. What became of an event before the
 // journal begins, or at a sink that keeps none, nobody knows.
 func (l *ledger) lose(r *Row, v *verdict, f *fact) {
-	topic := schemas.DeliverTopic(l.names.texts[f.destination])
+	topic := l.topicOf(l.names.texts[f.destination])
 	unsaid := v.last.kind == sent && !l.journalled[topic] || v.last.time().Before(l.cutUntil)
 	if f.destination != 0 && unsaid {
 		r.Accepted -= int64(v.missing)
@@ -287,7 +327,7 @@ func (l *ledger) miss(messageID string, source, destination uint16, seen string)
 // lastSeen says where an event was seen last.
 func (l *ledger) lastSeen(f *fact) string {
 	at := schemas.Position{Topic: l.names.texts[f.at.topic], Partition: int32(f.at.partition), Offset: f.at.offset}
-	to := schemas.DeliverTopic(l.names.texts[f.destination])
+	to := l.topicOf(l.names.texts[f.destination])
 	when := ""
 	if f.when != 0 {
 		when = " at " + terminal.Moment(f.time())
@@ -308,6 +348,16 @@ func (l *ledger) lastSeen(f *fact) string {
 	case letter, waiting, delivered:
 	}
 	return at.String() + when
+}
+
+// topicOf is the topic of a destination's events: of webhooks, unless there is word of an
+// archive of that id.
+func (l *ledger) topicOf(destination string) string {
+	archive := schemas.ArchiveTopic(destination)
+	if _, met := l.names.numbers[archive]; met {
+		return archive
+	}
+	return schemas.DeliverTopic(destination)
 }
 
 func (l *ledger) selects(source string) bool {

@@ -20,7 +20,7 @@ func Table(w io.Writer, r *Report) error {
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
 	say("calls accepted from %s to %s, as of %s\n\n", terminal.Moment(r.From), terminal.Moment(r.To), terminal.Moment(r.AsOf))
 	columns := &terminal.Columns{Out: out}
-	_ = columns.Row("SOURCE", "DESTINATION", "ACCEPTED", "DELIVERED", "FILTERED", "DUPLICATE", "UNCONNECTED", "DEAD", "WAITING", "MISSING", "REPEATS")
+	_ = columns.Row("SOURCE", "DESTINATION", "ACCEPTED", "DELIVERED", "FILTERED", "DUPLICATE", "UNCONNECTED", "DEAD", "WAITING", "MISSING", "REPEATS", "REPLAYED")
 	for i := range r.Rows {
 		_ = columns.Row(r.Rows[i].cells()...)
 	}
@@ -55,7 +55,7 @@ func (r *Row) cells() []string {
 	count := terminal.Count
 	return []string{
 		terminal.Safe(r.Source), terminal.Safe(r.Destination), count(r.Accepted), count(r.Delivered), count(r.Filtered), count(r.Duplicate),
-		count(r.Unconnected), count(r.Dead), count(r.Waiting), count(r.Missing), count(r.Repeats),
+		count(r.Unconnected), count(r.Dead), count(r.Waiting), count(r.Missing), count(r.Repeats), count(r.Replayed),
 	}
 }
 

@@ -36,7 +36,8 @@ type Row struct {
 	Dead        int64  `json:"dead"`
 	Waiting     int64  `json:"waiting"`
 	Missing     int64  `json:"missing"`
-	Repeats     int64  `json:"repeats"` // attempts and decisions that were made once more; of no effect on the sum
+	Repeats     int64  `json:"repeats"`  // attempts and decisions that were made once more; of no effect on the sum
+	Replayed    int64  `json:"replayed"` // deliveries of replays in the time of the range, whenever their call was accepted; of no effect on the sum
 }
 
 func (r *Row) add(o *Row) {
@@ -49,6 +50,7 @@ func (r *Row) add(o *Row) {
 	r.Waiting += o.Waiting
 	r.Missing += o.Missing
 	r.Repeats += o.Repeats
+	r.Replayed += o.Replayed
 }
 
 // Missing is an event that nothing accounts for.

@@ -21,6 +21,9 @@ type Questions struct {
 	Letter    func(ctx context.Context, id deadletters.ID) (*Letter, error)
 	Trace     func(ctx context.Context, of CallOf, say func(string)) (*messagetrace.Trace, error)
 	Events    func(ctx context.Context, of EventsOf, say func(string)) ([]messagetrace.Event, error)
+	// Redrive sends dead letters again and returns what was done, or, with dryRun, what would
+	// be.
+	Redrive func(ctx context.Context, of RedriveOf, dryRun bool, say func(string)) (string, error)
 }
 
 // asked are the questions that are being asked, and what came of them.
@@ -31,6 +34,7 @@ type asked struct {
 	letter    *asking.Shared[deadletters.ID, *Letter]
 	trace     *asking.Shared[CallOf, *messagetrace.Trace]
 	events    *asking.Shared[EventsOf, []messagetrace.Event]
+	redrive   *asking.Shared[RedriveOf, string] // what it would do
 }
 
 const (
@@ -63,6 +67,9 @@ func newAsked(q Questions) *asked {
 			}),
 		trace:  asking.New(asking.Options{Fresh: fresh, Deadline: slow, Patience: patience, Most: searches}, q.Trace),
 		events: asking.New(search, q.Events),
+		redrive: asking.New(search, func(ctx context.Context, of RedriveOf, say func(string)) (string, error) {
+			return q.Redrive(ctx, of, true, say)
+		}),
 	}
 }
 
@@ -73,7 +80,7 @@ func alone[V any](ask func(context.Context) (V, error)) asking.Func[struct{}, V]
 
 // close gives up what is being asked.
 func (a *asked) close() {
-	for _, all := range []interface{ Close() }{a.status, a.deletions, a.letters, a.letter, a.trace, a.events} {
+	for _, all := range []interface{ Close() }{a.status, a.deletions, a.letters, a.letter, a.trace, a.events, a.redrive} {
 		all.Close()
 	}
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/deadletters/listing"
+	"github.com/anabranch/anabranch/internal/deadletters/redrive"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/internal/messagetrace"
 	"github.com/anabranch/anabranch/internal/pipeline"
@@ -35,7 +37,7 @@ const deadSince = 24 * time.Hour
 
 // FromBrokers returns the questions that brokers answer.
 func FromBrokers(b *Brokers) Questions {
-	return Questions{Status: b.status, Deletions: b.deletions, Letters: b.letters, Letter: b.letter, Trace: b.trace, Events: b.events}
+	return Questions{Status: b.status, Deletions: b.deletions, Letters: b.letters, Letter: b.letter, Trace: b.trace, Events: b.events, Redrive: b.redrive}
 }
 
 func (b *Brokers) status(ctx context.Context) (*status.Report, error) {
@@ -62,7 +64,8 @@ func (b *Brokers) deletions(ctx context.Context) (*Deletions, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Deletions{Requests: users.All(), Suppressed: users.Suppressed.Len()}, nil
+	_, unknown := users.Suppressed.Missing()
+	return &Deletions{Requests: users.All(), Suppressed: users.Suppressed.Len(), Unknown: unknown}, nil
 }
 
 // dead is where dead letters are read.
@@ -120,7 +123,7 @@ func (b *Brokers) letter(ctx context.Context, id deadletters.ID) (*Letter, error
 func (b *Brokers) calls(say func(string)) *messagetrace.Log {
 	way := b.Stages.Way()
 	return &messagetrace.Log{
-		Topics: b.Topics, Workspace: b.Workspace.Load(), Router: way.Router, Sink: way.Sink, Finished: way.Finished, Users: b.users,
+		Topics: b.Topics, Workspace: b.Workspace.Load(), Router: way.Router, Sink: way.Sink, Archive: way.Archive, Finished: way.Finished, Users: b.users,
 		Progress: func(back time.Time, records int64) {
 			text := "back to " + terminal.Moment(back)
 			if records > 0 {
@@ -137,4 +140,24 @@ func (b *Brokers) trace(ctx context.Context, of CallOf, say func(string)) (*mess
 
 func (b *Brokers) events(ctx context.Context, of EventsOf, say func(string)) ([]messagetrace.Event, error) {
 	return messagetrace.Last(ctx, b.calls(say), of.selection(time.Now()))
+}
+
+func (b *Brokers) redrive(ctx context.Context, of RedriveOf, dryRun bool, say func(string)) (string, error) {
+	selected, err := of.selection()
+	if err != nil {
+		return "", err
+	}
+	users, err := b.users(ctx)
+	if err == nil {
+		err = users.Suppressed.Recognised()
+	}
+	if err != nil {
+		return "", err
+	}
+	var done strings.Builder
+	err = redrive.Run(ctx, redrive.Settings{
+		Log: b.dead(), Workspace: b.Workspace.Load(), Suppressed: users.Suppressed.Has, Out: &done, Err: lines(say),
+		Selection: selected, Rate: of.Rate, DryRun: dryRun, Again: of.Again,
+	})
+	return done.String(), err
 }

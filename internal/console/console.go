@@ -7,6 +7,8 @@ import (
 	"net/netip"
 
 	"github.com/anabranch/anabranch/internal/console/internal/door"
+	"github.com/anabranch/anabranch/internal/console/internal/jobs"
+	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
@@ -27,6 +29,8 @@ type Settings struct {
 	Version string
 	// Workspace is the one in force.
 	Workspace *workspace.Live
+	// Way says which stages calls pass through.
+	Way pipeline.Way
 	// Questions are asked of the brokers; [FromBrokers] does.
 	Questions Questions
 
@@ -47,12 +51,13 @@ type Console struct {
 
 	door    *door.Door
 	asked   *asked
+	jobs    *jobs.Jobs
 	handler http.Handler
 }
 
 // New returns a console. It asks nothing before somebody looks at it.
 func New(set Settings) *Console {
-	c := &Console{Settings: set, asked: newAsked(set.Questions)}
+	c := &Console{Settings: set, asked: newAsked(set.Questions), jobs: jobs.New(set.Logger)}
 	c.door = door.New(door.Options{
 		Logger: set.Logger, Token: set.Token, Open: set.Open, Proxies: set.Proxies, Header: set.PersonHeader, Path: Path + "/",
 	})
@@ -65,6 +70,9 @@ func New(set Settings) *Console {
 	for _, p := range c.pages() {
 		mux.Handle("GET "+Path+p.path, c.show(p))
 	}
+	for _, a := range c.actions() {
+		mux.Handle("POST "+Path+a.path, c.act(a))
+	}
 	mux.HandleFunc(Path+"/", c.notFound)
 	c.handler = door.Harden(mux, c.refuseSite)
 	return c
@@ -76,9 +84,11 @@ func (c *Console) Handler() http.Handler { return c.handler }
 // Name is the service's name in logs.
 func (*Console) Name() string { return "console" }
 
-// Run waits for ctx to end, and then for what is being asked.
+// Run waits for ctx to end, and then for what is being asked, and for jobs, which are
+// cancelled.
 func (c *Console) Run(ctx context.Context) error {
 	<-ctx.Done()
+	c.jobs.Close()
 	c.asked.close()
 	return nil
 }

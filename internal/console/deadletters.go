@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -109,6 +110,7 @@ type deadLettersView struct {
 	Groups                 []groupRow
 	Rows                   []letterRow
 	FoundText, Read, Shown string
+	Redrive                string // URL of a plan for them; empty: a redrive goes by no text
 	Cut                    bool
 }
 
@@ -123,9 +125,11 @@ type letterRow struct {
 
 // reasons are what can be chosen of.
 func reasons() []option {
-	all := []option{{"", "any reason"}}
-	for _, r := range schemas.Reasons() {
-		all = append(all, option{string(r), string(r)})
+	known := schemas.Reasons()
+	all := make([]option, 1+len(known))
+	all[0].Text = "any reason"
+	for i, r := range known {
+		all[1+i] = option{string(r), string(r)}
 	}
 	return all
 }
@@ -145,6 +149,9 @@ func (c *Console) deadLetters(v *visit) (*content, error) {
 		return nil, err
 	}
 	of.Reason = schemas.Reason(view.Reason)
+	if of.Text == "" {
+		view.Redrive = Path + "/redrive?" + url.Values{"destination": {view.Destination}, "reason": {view.Reason}, "since": {view.Since}}.Encode()
+	}
 	selected := of.selection(v.now)
 	if err = selected.Validate(); err != nil || len(of.Text) > maxSearch {
 		return nil, &problem{http.StatusBadRequest, cmp.Or(text(err), "what is looked for has more than "+strconv.Itoa(maxSearch)+" bytes")}

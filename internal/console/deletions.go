@@ -12,6 +12,7 @@ import (
 type Deletions struct {
 	Requests   []regulation.Regulation // the latest first
 	Suppressed int                     // users whose calls are dropped
+	Unknown    int                     // users who are suppressed under keys that this process lacks
 }
 
 // deletionsView is one page of the list of requests.
@@ -21,6 +22,7 @@ type deletionsView struct {
 
 	Search     string
 	Suppressed string
+	Unknown    string // empty: none
 	Rows       []deletionRow
 }
 
@@ -47,6 +49,9 @@ func (c *Console) deletions(v *visit) (*content, error) {
 
 func (d *deletionsView) fill(all *Deletions, number string) {
 	d.Suppressed = terminal.Count(int64(all.Suppressed))
+	if all.Unknown > 0 {
+		d.Unknown = terminal.Count(int64(all.Unknown))
+	}
 	var found []regulation.Regulation
 	for i := range all.Requests {
 		if r := &all.Requests[i]; holds(d.Search, r.ID, string(r.Type), string(r.Status)) {

@@ -17,6 +17,8 @@ type destinationView struct {
 	Row     destinationRow
 	InForce *destinationInForce // nil: it is not in the workspace
 	Waiting []endpointView      // endpoints to which retries are to go
+	Replay  string              // how many events of replays wait; empty: none
+	Export  string              // the topic that the destination is, and what it holds; empty: it is none
 	Failing string              // since when; empty: nothing fails
 	Held    string              // how many events are held back while endpoints are down; empty: none
 	Reasons []reasonView
@@ -97,6 +99,12 @@ func (d *destinationView) fill(r *status.Report, w *workspace.Snapshot) bool {
 	d.Row = destinationRows(&status.Report{At: r.At, Destinations: r.Destinations[i : i+1], DeadLetters: r.DeadLetters}, w)[0]
 	for _, e := range found.Endpoints {
 		d.Waiting = append(d.Waiting, endpointView{e.URL, terminal.Count(e.Events)})
+	}
+	if found.Replaying.Events > 0 {
+		d.Replay = found.Replaying.Number()
+	}
+	if e := found.Export; e != nil {
+		d.Export = e.Topic + ", " + terminal.Count(int64(e.Partitions)) + " partitions, which hold " + status.Backlog{Events: e.Events, Bound: status.AtMost}.Number() + " events"
 	}
 	if found.FailingSince != nil {
 		d.Failing = terminal.Moment(*found.FailingSince)

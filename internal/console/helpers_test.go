@@ -16,11 +16,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/audit"
+	"github.com/anabranch/anabranch/internal/console/internal/jobs"
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/deadletters/listing"
 	"github.com/anabranch/anabranch/internal/kafka/policy"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/internal/messagetrace"
+	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/status"
 	"github.com/anabranch/anabranch/internal/workspace"
@@ -45,6 +47,7 @@ func sample() *status.Report {
 			{Name: "router", Group: "anabranch-router", Members: []status.Member{}, Unread: []status.Unread{
 				{Topic: "raw-events", Waiting: status.Backlog{Events: 1_204, Bound: status.AtMost, Oldest: ago(95 * time.Second)}},
 			}},
+			{Name: "personas", Group: "anabranch-personas", State: "PreparingRebalance", Members: []status.Member{{ID: "personas-7c0d", Host: "10.0.0.5"}}},
 			{Name: "webhook-sink", Group: "anabranch-webhook-sink", State: "Stable", Members: []status.Member{
 				{Instance: "webhook-sink-a", Host: "10.0.0.4", Partitions: map[string]int{"deliver": 12, "webhook-retry": 42}},
 			}},
@@ -55,7 +58,8 @@ func sample() *status.Report {
 				Retrying: status.Backlog{Events: 1_187, Bound: status.AtLeast, Oldest: ago(118 * time.Minute)}, Withheld: 900, FailingSince: ago(118 * time.Minute),
 				Failures:  []status.Failure{{Reason: schemas.ReasonStatus5xx, Detail: "endpoint answered 503", Events: 1_180}},
 				Endpoints: []status.Endpoint{{URL: "https://crm.example.com/hooks", Events: 1_187}},
-				Busy:      []status.BusyPartition{{Partition: 4, Keys: 2, Events: 1_150}},
+				Busy:      []status.BusyPartition{{Partition: 4, Keys: 2, Events: 1_150}}, Replaying: status.Backlog{Events: 40, Bound: status.AtMost},
+				Export: &status.Export{Topic: "exports.crm", Partitions: 6, Events: 1_204},
 			},
 			{ID: "mail", State: status.Enabled},
 			{ID: "old", State: status.Removed, Undelivered: status.Backlog{Events: 1, Bound: status.Exact, Oldest: ago(time.Second)}},
@@ -71,6 +75,10 @@ func sample() *status.Report {
 	}
 	r.Advice = status.Advise(r, 4*time.Hour)
 	return r
+}
+
+func sampleWay() pipeline.Way {
+	return pipeline.Way{Router: "anabranch-router", Sink: "anabranch-webhook-sink"}
 }
 
 func sampleWorkspace() *workspace.Live {
@@ -102,6 +110,13 @@ func questionsAbout(text string) Questions {
 			letter := newLetter(sampleLetter(0, text))
 			letter.Body = listing.Pretty(sampleLetter(0, text).Record.Value, math.MaxInt)
 			return letter, nil
+		},
+		Redrive: func(_ context.Context, _ RedriveOf, dryRun bool, say func(string)) (string, error) {
+			say(text)
+			if dryRun {
+				return "would redrive 10 of 12 dead letters " + text, nil
+			}
+			return "redriven 10 of 12 dead letters " + text, nil
 		},
 		Trace: func(context.Context, CallOf, func(string)) (*messagetrace.Trace, error) {
 			return sampleTrace(text), nil
@@ -162,13 +177,16 @@ func newConsole(t *testing.T, change func(*Settings)) *Console {
 	set := Settings{
 		Logger: slog.New(slog.DiscardHandler), Version: "v1.2.3", Workspace: sampleWorkspace(), Open: true, Token: token,
 		PersonHeader: "X-Forwarded-User",
-		Questions:    questionsAbout("Signed Up"),
+		Questions:    questionsAbout("Signed Up"), Way: sampleWay(),
 	}
 	if change != nil {
 		change(&set)
 	}
 	c := New(set)
-	t.Cleanup(c.asked.close)
+	t.Cleanup(func() {
+		c.jobs.Close()
+		c.asked.close()
+	})
 	return c
 }
 
@@ -203,10 +221,26 @@ func look(t *testing.T, c *Console, target string) string {
 	return w.Body.String()
 }
 
+// jobOfTest is the one job that a console has for a test.
+func jobOfTest(t *testing.T, c *Console) string {
+	t.Helper()
+	for _, job := range c.jobs.All() {
+		return job.ID
+	}
+	id, err := c.jobs.Start(t.Context(), jobs.Job{Kind: "test", What: "a job", By: "ada"}, func(context.Context, func(string)) (string, error) {
+		return "done", nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
 // targets is one for each page.
 func targets(t *testing.T, c *Console) map[string]string {
 	t.Helper()
 	queries := map[string]string{
+		"/redrive": "?destination=mail&since=1h", "/job": "?id=" + jobOfTest(t, c),
 		"/destination": "?id=crm", "/events": "?user=u1", "/event": "?id=m1&user=u1", "/dead-letter": "?id=1-704",
 	}
 	all := make(map[string]string)

@@ -14,8 +14,6 @@ import (
 const (
 	loginPath  = Path + "/login"
 	logoutPath = Path + "/logout"
-	// maxForm bounds a form, in bytes.
-	maxForm = 64 << 10
 )
 
 // loginView is the form of the login.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/anabranch/anabranch/internal/audit"
+	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/status"
 	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/internal/workspace"
@@ -27,14 +29,25 @@ type overviewView struct {
 	Paused       bool
 	Brokers      []string
 	Sources      sourcesView
-	Stages       []stageView
+	Stages       []stageView // calls pass through these on their way, in this order
+	Beside       []stageView // and not through these
 	Destinations []destinationRow
 	More         int // destinations that are not in the picture
 	Retrying     []bar
-	LastHour     string // the equation; empty: nothing is journalled
-	Doubt        string // about that
+	Hour         *hourView // what went through in the last hour; nil: nothing is journalled
+	LastHour     string    // the equation of it
+	Doubt        string    // about that
 	Advice       []status.Advice
 	MoreAdvice   int
+}
+
+// hourView is what became of the calls of an hour, each counted for every destination that
+// listens to its source.
+type hourView struct{ Accepted, Left, Delivered, Dead, OnTheWay string }
+
+func hourOf(g *audit.Glance) *hourView {
+	count := terminal.Count
+	return &hourView{count(g.Accepted), count(g.Filtered + g.Duplicate + g.Unconnected), count(g.Delivered), count(g.Dead), count(g.OnTheWay)}
 }
 
 // sourcesView is where calls come from.
@@ -63,7 +76,7 @@ func (c *Console) overview(v *visit) (*content, error) {
 	a := c.asked.status.Ask(v.Context(), struct{}{})
 	view := overviewView{progress: progressOf(&a, v.now), Paused: v.text("pause") != ""}
 	if a.Known() {
-		view.fill(a.Value, c.Workspace.Load())
+		view.fill(a.Value, c.Workspace.Load(), c.Way)
 	}
 	when := again(&a, byAndBy)
 	if view.Paused && a.Known() {
@@ -73,11 +86,16 @@ func (c *Console) overview(v *visit) (*content, error) {
 }
 
 // fill shows a report.
-func (o *overviewView) fill(r *status.Report, w *workspace.Snapshot) {
+func (o *overviewView) fill(r *status.Report, w *workspace.Snapshot, way pipeline.Way) {
 	o.Brokers = r.Brokers
 	o.Sources = sourcesOf(w)
 	for i := range r.Stages {
-		o.Stages = append(o.Stages, stageOf(&r.Stages[i], r.At))
+		s := &r.Stages[i]
+		if s.Group == way.Router || s.Group == way.Sink {
+			o.Stages = append(o.Stages, stageOf(s, r.At))
+		} else {
+			o.Beside = append(o.Beside, stageOf(s, r.At))
+		}
 	}
 	rows := destinationRows(r, w)
 	slices.SortStableFunc(rows, func(a, b destinationRow) int { return -cmp.Compare(a.worth, b.worth) })
@@ -85,7 +103,7 @@ func (o *overviewView) fill(r *status.Report, w *workspace.Snapshot) {
 	o.More = len(rows) - len(o.Destinations)
 	o.Retrying = retryBars(r)
 	if r.LastHour != nil {
-		o.LastHour, o.Doubt = r.LastHour.String(), r.LastHour.Doubt()
+		o.Hour, o.LastHour, o.Doubt = hourOf(r.LastHour), r.LastHour.String(), r.LastHour.Doubt()
 	}
 	o.Advice = r.Advice[:min(mostAdvice, len(r.Advice))]
 	o.MoreAdvice = len(r.Advice) - len(o.Advice)

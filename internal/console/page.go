@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/internal/console/internal/door"
+	"github.com/anabranch/anabranch/internal/console/internal/jobs"
 	"github.com/anabranch/anabranch/internal/terminal"
 )
 
@@ -27,6 +28,9 @@ func (c *Console) pages() []page {
 		{path: "/dead-letters", name: "Dead letters", template: "deadletters.html", view: c.deadLetters},
 		{path: "/workspace", name: "Workspace", template: "workspace.html", view: c.workspace},
 		{path: "/deletions", name: "Deletions", template: "deletions.html", view: c.deletions},
+		{path: "/jobs", name: "Jobs", template: "jobs.html", view: c.listJobs},
+		{path: "/job", below: "/jobs", template: "job.html", view: c.job},
+		{path: "/redrive", below: "/dead-letters", template: "redrive.html", view: c.redrive},
 		{path: "/event", below: "/events", template: "event.html", view: c.event},
 		{path: "/dead-letter", below: "/dead-letters", template: "deadletter.html", view: c.deadLetter},
 		{path: "/destination", below: "/destinations", template: "destination.html", view: c.destination},
@@ -39,6 +43,11 @@ type visit struct {
 
 	who door.Visitor
 	now time.Time
+}
+
+// job is one that the visitor begins.
+func (v *visit) job(kind, what string) jobs.Job {
+	return jobs.Job{Kind: kind, What: what, By: v.who.Name}
 }
 
 // text is a field of the query, as it was sent.

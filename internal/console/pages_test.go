@@ -17,7 +17,7 @@ import (
 func TestOverview(t *testing.T) {
 	t.Parallel()
 	var got overviewView
-	got.fill(sample(), sampleWorkspace().Load())
+	got.fill(sample(), sampleWorkspace().Load(), sampleWay())
 	if diff := cmp.Diff(sample().Advice, got.Advice); diff != "" || len(got.Advice) == 0 {
 		t.Errorf("what to do is not as `status` says it:\n%s", diff)
 	}
@@ -29,6 +29,8 @@ func TestOverview(t *testing.T) {
 			{Name: "router", State: "none runs", Ill: true, Unread: []unreadView{{"raw-events", "<=1,204", "1m35s"}}},
 			{Name: "webhook-sink", State: "Stable", Members: []memberView{{"webhook-sink-a", "10.0.0.4", 54}}},
 		},
+		Beside: []stageView{{Name: "personas", State: "PreparingRebalance", Ill: true, Members: []memberView{{"personas-7c0d", "10.0.0.5", 0}}}},
+		Hour:   &hourView{"120,400", "1,110", "118,000", "12", "1,278"},
 		Destinations: []destinationRow{
 			{ID: "crm", Name: "CRM", State: "enabled", Undelivered: "<=17", Oldest: "2m", Retrying: ">=1,187", RetryAge: "1h58m", DeadText: "0", FailsWith: "status_5xx 1,180", worth: 4},
 			{ID: "mail", Name: "Mail", State: "enabled", Undelivered: "0", Oldest: "-", Retrying: "0", RetryAge: "-", Dead: 10, DeadText: "10", FailsWith: "-", worth: 3},
@@ -57,6 +59,7 @@ func TestADestination(t *testing.T) {
 			Name: "CRM", Type: "webhooks", Enabled: true, Sources: []string{"website"}, Signed: "yes, with a shared secret",
 			Endpoints: []string{"https://crm.example.com/hooks [Authorization]"},
 		},
+		Replay: "<=40", Export: "exports.crm, 6 partitions, which hold <=1,204 events",
 		Waiting: []endpointView{{"https://crm.example.com/hooks", "1,187"}},
 		Failing: "2026-11-21 10:02:00Z", Held: "900",
 		Reasons: []reasonView{{"status_5xx", "1,180", "endpoint answered 503"}},

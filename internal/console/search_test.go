@@ -220,25 +220,40 @@ func TestWorkspace(t *testing.T) {
 func TestFromBrokers(t *testing.T) {
 	t.Parallel()
 	b := newBrokers(t)
-	if err := b.Topics.Ensure(t.Context(), schemas.TopicRawEvents, schemas.TopicDeadLetters); err != nil {
+	if err := b.Topics.Ensure(t.Context(), schemas.TopicRawEvents); err != nil {
 		t.Fatal(err)
 	}
 	q := FromBrokers(b)
-	dead := kafka.DeadLetter(sampleLetter(0, "u1").Record, sampleLetter(0, "refused").Headers, time.Now())
-	if err := b.Topics.Client.ProduceSync(t.Context(), dead).FirstErr(); err != nil {
-		t.Fatal(err)
-	}
 	if _, err := q.Status(t.Context()); err != nil {
 		t.Errorf("status: %v", err)
 	}
 	if all, err := q.Deletions(t.Context()); err != nil || len(all.Requests) != 0 || all.Suppressed != 0 {
 		t.Errorf("deletions: %+v, %v", all, err)
 	}
-	if found, err := q.Letters(t.Context(), LettersOf{Back: time.Hour}, func(string) {}); err != nil || found.Read != 1 || found.Found != 1 || found.Cut {
-		t.Errorf("dead letters: %+v, %v", found, err)
+	if trace, err := q.Trace(t.Context(), CallOf{MessageID: "m1", Back: time.Hour}, func(string) {}); err != nil || len(trace.Calls) != 0 {
+		t.Errorf("trace: %+v, %v", trace, err)
 	}
-	if found, err := q.Letters(t.Context(), LettersOf{Back: time.Hour, Text: "nowhere"}, func(string) {}); err != nil || found.Read != 1 || found.Found != 0 {
-		t.Errorf("a text that no dead letter has: %+v, %v", found, err)
+	if events, err := q.Events(t.Context(), EventsOf{User: "u1", Last: 50, Back: time.Hour}, func(string) {}); err != nil || len(events) != 0 {
+		t.Errorf("events: %+v, %v", events, err)
+	}
+}
+
+// TestDeadLettersFromBrokers are found, shown and sent again.
+func TestDeadLettersFromBrokers(t *testing.T) {
+	t.Parallel()
+	b := newBrokers(t)
+	if err := b.Topics.Ensure(t.Context(), schemas.TopicDeadLetters); err != nil {
+		t.Fatal(err)
+	}
+	dead := kafka.DeadLetter(sampleLetter(0, "u1").Record, sampleLetter(0, "refused").Headers, time.Now())
+	if err := b.Topics.Client.ProduceSync(t.Context(), dead).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	q := FromBrokers(b)
+	for text, want := range map[string]int64{"": 1, "9007199254740993": 1, "nowhere": 0} {
+		if found, err := q.Letters(t.Context(), LettersOf{Back: time.Hour, Text: text}, func(string) {}); err != nil || found.Read != 1 || found.Found != want || found.Cut {
+			t.Errorf("dead letters with %q: %+v, %v", text, found, err)
+		}
 	}
 	if l, err := q.Letter(t.Context(), deadletters.ID{Partition: dead.Partition}); err != nil || l.Line.Detail != "refused" || !strings.Contains(l.Body, "9007199254740993") {
 		t.Errorf("one dead letter: %+v, %v", l, err)
@@ -246,11 +261,20 @@ func TestFromBrokers(t *testing.T) {
 	if _, err := q.Letter(t.Context(), deadletters.ID{Partition: 0, Offset: 7}); err == nil || !strings.Contains(err.Error(), "0-7") {
 		t.Errorf("a dead letter that there is not: %v", err)
 	}
-	if trace, err := q.Trace(t.Context(), CallOf{MessageID: "m1", Back: time.Hour}, func(string) {}); err != nil || len(trace.Calls) != 0 {
-		t.Errorf("trace: %+v, %v", trace, err)
-	}
-	if events, err := q.Events(t.Context(), EventsOf{User: "u1", Last: 50, Back: time.Hour}, func(string) {}); err != nil || len(events) != 0 {
-		t.Errorf("events: %+v, %v", events, err)
+	checkRedrive(t, q)
+}
+
+// checkRedrive sends the one dead letter again, and not twice.
+func checkRedrive(t *testing.T, q Questions) {
+	t.Helper()
+	of := RedriveOf{Destination: "mail", Since: time.Now().Add(-time.Hour), Rate: 100}
+	for _, step := range []struct {
+		dryRun bool
+		want   string
+	}{{true, "would redrive 1 of 1"}, {false, "redriven 1 of 1"}, {true, "would redrive 0 of 1"}} {
+		if done, err := q.Redrive(t.Context(), of, step.dryRun, func(string) {}); err != nil || !strings.Contains(done, step.want) {
+			t.Errorf("found %q, %v, want %s", done, err, step.want)
+		}
 	}
 }
 

@@ -311,7 +311,7 @@ func TestNaughtyStrings(t *testing.T) {
 		c := newConsole(t, func(set *Settings) {
 			r := sample()
 			r.Brokers = []string{text}
-			r.Stages[1].Members[0].Instance, r.Stages[1].Members[0].Host = text, text
+			r.Stages[2].Members[0].Instance, r.Stages[2].Members[0].Host = text, text
 			r.Destinations[0].Failures[0].Detail = text
 			r.Destinations[0].Endpoints[0].URL = text
 			r.DeadLetters.Groups[0].Destination, r.DeadLetters.Groups[0].Detail = text, text
@@ -331,6 +331,7 @@ func TestNaughtyStrings(t *testing.T) {
 			"an event":         request(t, http.MethodGet, Path+"/event?id="+url.QueryEscape(text)+"&user="+url.QueryEscape(text), ""),
 			"dead letters":     request(t, http.MethodGet, Path+"/dead-letters?q="+url.QueryEscape(text), ""),
 			"a destination's":  request(t, http.MethodGet, Path+"/dead-letters?destination="+url.QueryEscape(text), ""),
+			"a redrive":        request(t, http.MethodGet, Path+"/redrive?destination="+url.QueryEscape(text), ""),
 			"no choice":        request(t, http.MethodGet, Path+"/events?last="+url.QueryEscape(text), ""),
 			"no dead letter":   request(t, http.MethodGet, Path+"/dead-letter?id="+url.QueryEscape(text), ""),
 			"no destination":   request(t, http.MethodGet, Path+"/destination?id="+url.QueryEscape(text), ""),

@@ -16,6 +16,7 @@ type Letter struct {
 	Headers    schemas.Headers
 	Unreadable error     // why Headers could not be read; they hold what could be
 	RedrivenAt time.Time // when it was last sent again; zero: never
+	Arrived    bool      // what was sent again is where its destination wants it: on a topic
 }
 
 func newLetter(r *kgo.Record) *Letter {

@@ -26,7 +26,7 @@ func TestMarks(t *testing.T) {
 		{letterAt(0, 5, written), 2 * time.Hour}, // by a clock that is behind
 		{letterAt(0, 9, written), -time.Hour},    // by one that is far behind
 	} {
-		r, err := Mark(c.letter, written.Add(c.after))
+		r, err := Mark(c.letter, written.Add(c.after), c.after == 3*time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,8 +47,9 @@ func TestMarks(t *testing.T) {
 		{letterAt(2, 5, written), time.Time{}},
 		{letterAt(0, 7, written.Add(4*time.Hour)), time.Time{}}, // of a topic made anew
 	} {
-		if got := m.of(c.letter); !got.Equal(c.want) {
-			t.Errorf("%s written at %v was redriven at %v, want %v", c.letter.ID, c.letter.Record.Timestamp, got, c.want)
+		got, arrived := m.of(c.letter)
+		if !got.Equal(c.want) || arrived != got.Equal(written.Add(3*time.Hour)) {
+			t.Errorf("%s written at %v was redriven at %v and arrived %t, want %v", c.letter.ID, c.letter.Record.Timestamp, got, arrived, c.want)
 		}
 	}
 }

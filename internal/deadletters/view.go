@@ -66,7 +66,7 @@ func (v *View) Each(ctx context.Context, yield func(*Letter) error) error {
 	found := 0
 	err := v.byTime(ctx, func(l *Letter) error {
 		found++
-		l.RedrivenAt = v.marks.of(l)
+		l.RedrivenAt, l.Arrived = v.marks.of(l)
 		return yield(l)
 	})
 	if err != nil {

@@ -132,7 +132,7 @@ func (set *Settings) cluster(ctx context.Context, now time.Time) []Finding {
 func (set *Settings) served(ctx context.Context, cl *kgo.Client, now time.Time, s *workspace.Snapshot) []Finding {
 	set.awaitCoordinators(ctx)
 	all := set.topicsAndGrants(ctx, cl, s)
-	groups, err := lookAtGroups(ctx, set.Topics, set.Stages.Grouped())
+	groups, err := lookAtGroups(ctx, set.Topics, working(set.Stages.Grouped(), s))
 	if err != nil {
 		all = append(all, unable(CheckGroups, err))
 	}
@@ -144,6 +144,12 @@ func (set *Settings) served(ctx context.Context, cl *kgo.Client, now time.Time, 
 		return append(all, unable(CheckClock, err))
 	}
 	return append(all, judgeClock(clockFacts{now: now, newest: newest, synchronised: synchronised()})...)
+}
+
+// working are the stages that have something to do in a workspace: of another one it is no
+// fault that nobody runs it.
+func working(stages pipeline.Stages, s *workspace.Snapshot) pipeline.Stages {
+	return slices.DeleteFunc(slices.Clone(stages), func(stage *pipeline.Stage) bool { return stage.Rests(s) })
 }
 
 // awaitCoordinators gives a new cluster time to create its topic of offsets, which the
@@ -187,21 +193,21 @@ func (set *Settings) topicsAndGrants(ctx context.Context, cl *kgo.Client, s *wor
 	if err != nil {
 		return []Finding{unable(CheckTopics, err)}
 	}
-	allowed, err := lookAtGrants(ctx, cl, topics, set.Roles)
-	all := judgeGrants(allowed, set.Roles)
+	roles := withExports(set.Roles, s)
+	allowed, err := lookAtGrants(ctx, cl, topics, roles)
+	all := judgeGrants(allowed, roles)
 	if err != nil {
 		all = []Finding{unable(CheckPermissions, err)}
 	}
-	mismatches, unchecked := set.Topics.Check(ctx)
-	return append(all, judgeTopics(topics, expected, mismatches, unchecked)...)
+	mismatches, unchecked := set.Topics.For(s.Exports()).Check(ctx)
+	all = append(all, judgeTopics(topics, expected, mismatches, unchecked)...)
+	return append(all, tellExports(s, set.embedded)...)
 }
 
 // expected are the topics that stages need once all of them have run.
 func (set *Settings) expected(s *workspace.Snapshot) []string {
 	names := set.Stages.Needed()
-	for _, d := range s.Destinations() {
-		names = append(names, schemas.DeliverTopic(d.ID))
-	}
+	names = append(names, s.Topics()...)
 	slices.Sort(names)
 	return slices.Compact(names)
 }

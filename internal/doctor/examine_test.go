@@ -83,10 +83,10 @@ func TestExamine(t *testing.T) {
 		bad, _ := first.of(CheckGroups)
 		return len(bad) == 2 && strings.Contains(bad[0].Found, "no router runs")
 	}, "both groups to be found empty")
-	if bad, _ := first.of(CheckTopics); len(bad) != 1 || !strings.Contains(bad[0].Found, "not there: dead-letters, deliver.crm, journal, raw-events, regulations, router-seen, webhook-retry.1m, workspace") {
+	if bad, _ := first.of(CheckTopics); len(bad) != 1 || !strings.Contains(bad[0].Found, "not there: dead-letters, deliver.crm, journal, raw-events, regulations, replays, router-seen, webhook-retry.1m and 1 more") {
 		t.Errorf("topics of a new cluster: %+v", bad)
 	}
-	if err := set.Topics.Ensure(t.Context(), schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicSeen, schemas.TopicJournal, schemas.TopicWorkspace, schemas.TopicRegulations, schemas.DeliverTopic("crm"), schemas.RetryTopic(time.Minute)); err != nil {
+	if err := set.Topics.Ensure(t.Context(), schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicSeen, schemas.TopicJournal, schemas.TopicWorkspace, schemas.TopicRegulations, schemas.TopicReplays, schemas.DeliverTopic("crm"), schemas.RetryTopic(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	cluster.Client(t, kgo.ConsumerGroup(router.Group), kgo.ConsumeTopics(schemas.TopicRawEvents))

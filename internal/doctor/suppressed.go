@@ -42,7 +42,7 @@ func judgeSuppressed(byKey map[string]int, own []string, private bool) []Finding
 				"nothing: with SUPPRESSION_KEY each of them gets a hash with the key when the id is seen again")
 		case key == "" && !private:
 			f.warn("", of+" suppressed by a hash without a key: "+guess,
-				"set SUPPRESSION_KEY where ingest, personas and `anabranch dead-letters redrive` run")
+				"set SUPPRESSION_KEY where ingest, router, personas and `anabranch dead-letters redrive` run")
 		case key == "":
 			f.ok("", of+" suppressed by a hash without a key (SUPPRESSION_KEY), on this machine")
 		case len(own) == 0:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -59,4 +60,14 @@ func pairs(headers []kgo.RecordHeader) iter.Seq2[string, []byte] {
 			}
 		}
 	}
+}
+
+// TakenAt is when ingest took an event: the time of its record. Others can write to
+// raw-events too, and a time that no header holds (none at all is -1, and some count
+// microseconds) is no reason to bury their events at the destination.
+func TakenAt(r *kgo.Record) time.Time {
+	if year := r.Timestamp.UTC().Year(); year < 1970 || year > 9999 {
+		return time.Time{}
+	}
+	return r.Timestamp
 }

@@ -46,6 +46,9 @@ func (f *facts) assemble(of names) Call {
 			c.Destinations = append(c.Destinations, f.decided(&f.routing.Decisions[i], of))
 		}
 	}
+	for _, s := range f.replays {
+		c.Replays = append(c.Replays, s.again(f, of))
+	}
 	return c
 }
 
@@ -82,6 +85,9 @@ func (f *facts) decided(by *journal.Decision, of names) Destination {
 	if by.Result == journal.Filtered {
 		return Destination{ID: by.Destination, Outcome: Filtered, Reason: by.Why, Attempts: []Attempt{}}
 	}
+	if by.Result == journal.Sent && by.Why != "" {
+		return Destination{ID: by.Destination, Outcome: Delivered, WrittenTo: cmp.Or(f.written[by.Destination], by.Why), Attempts: []Attempt{}}
+	}
 	d := f.sent(by.Destination, of)
 	if by.Result == journal.DecisionDead && len(d.Attempts) == 0 {
 		d.Reason = cmp.Or(d.Reason, by.Why)
@@ -99,7 +105,9 @@ func (f *facts) sent(id string, of names) Destination {
 	hosts := of.hosts(id)
 	var last *try
 	for i := range f.tries {
-		if t := &f.tries[i]; t.Destination == id {
+		if t := &f.tries[i]; t.Destination == id && t.object != (schemas.ArchivedName{}) {
+			return Destination{ID: id, Outcome: Delivered, ArchivedIn: f.objectOf(t), Attempts: []Attempt{}}
+		} else if t.Destination == id {
 			d.Attempts = append(d.Attempts, t.shown(hosts, f.tries[:i]))
 			last = t
 		}
@@ -109,16 +117,25 @@ func (f *facts) sent(id string, of names) Destination {
 	switch {
 	case slices.ContainsFunc(d.Attempts, func(a Attempt) bool { return a.Verdict == journal.Delivered.String() }):
 		d.Outcome = Delivered
+	case slices.ContainsFunc(d.DeadLetters, func(l DeadLetter) bool { return l.Arrived }):
+		d.Outcome = Delivered
 	case last != nil && last.At.After(redriven):
 		d.end(last)
 	case !redriven.IsZero() || len(d.DeadLetters) == 0 && !f.passed[id]:
-		d.Outcome, d.WaitingOn = Waiting, schemas.DeliverTopic(id)
+		d.Outcome, d.WaitingOn = Waiting, of.topic(id)
 	case len(d.DeadLetters) > 0:
 		d.Outcome, d.Reason = Dead, string(d.DeadLetters[len(d.DeadLetters)-1].Reason)
 	default:
 		d.Outcome, d.Notes = Unknown, append(d.Notes, noteNoDelivery)
 	}
 	return d
+}
+
+// objectOf is the name of the object that holds the event: its day is that of its receipt.
+func (f *facts) objectOf(t *try) string {
+	name := t.object
+	name.Day = f.since
+	return name.String()
 }
 
 // end is what became of an event whose last attempt did not deliver it.

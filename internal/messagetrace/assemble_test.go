@@ -21,7 +21,8 @@ func after(seconds int) time.Time { return noon.Add(time.Duration(seconds) * tim
 // fixed are names of destinations that all have two endpoints.
 type fixed struct{ changedAt time.Time }
 
-func (fixed) hosts(string) []string { return []string{"a.example.com", "b.example.com"} }
+func (fixed) topic(id string) string { return schemas.DeliverTopic(id) }
+func (fixed) hosts(string) []string  { return []string{"a.example.com", "b.example.com"} }
 
 func (f fixed) changed(_ string, since time.Time) bool { return f.changedAt.After(since) }
 
@@ -44,7 +45,7 @@ func (f *facts) buried(letters ...letter) *facts {
 }
 
 func attempt(at, number int, o journal.Outcome, r schemas.Reason) try {
-	return try{journal.Attempt{Destination: "crm", At: after(at), Number: number, Outcome: o, Reason: r, Endpoints: 1, Took: 48 * time.Millisecond, Offset: int64(number)}, "deliver.crm"}
+	return try{journal.Attempt{Destination: "crm", At: after(at), Number: number, Outcome: o, Reason: r, Endpoints: 1, Took: 48 * time.Millisecond, Offset: int64(number)}, "deliver.crm", schemas.ArchivedName{}}
 }
 
 func (t try) again() try {
@@ -53,7 +54,7 @@ func (t try) again() try {
 }
 
 func died(at int, destination string, r schemas.Reason, redriven int) letter {
-	l := letter{DeadLetter{ID: "3-17", At: after(at), Reason: r}, destination, schemas.Position{}}
+	l := letter{DeadLetter{ID: "3-17", At: after(at), Reason: r}, destination, "", schemas.Position{}}
 	if redriven > 0 {
 		when := after(redriven)
 		l.RedrivenAt = &when
@@ -68,10 +69,11 @@ func TestOutcomes(t *testing.T) {
 		want  string
 	}{
 		"delivered":          {routed().with(attempt(2, 1, journal.Delivered, "")), "crm delivered, 1"},
+		"archived":           {routed().with(stored(attempt(2, 1, journal.Delivered, ""))), "crm delivered in web/2026-11-22/3-00000000000000000007-00000000000000000009.ndjson.gz, 0"},
 		"filtered":           {routed(journal.Decision{Destination: "crm", Result: journal.Filtered, Why: "All"}), "crm filtered All, 0"},
 		"retried":            {routed().with(attempt(2, 1, journal.Retried, "timeout").again()), "crm waiting timeout until 12:01:00 on webhook-retry.1m, 1"},
 		"retried, delivered": {routed().with(attempt(2, 1, journal.Retried, "timeout").again(), attempt(60, 2, journal.Delivered, "")), "crm delivered, 2"},
-		"held back":          {routed().with(try{journal.Attempt{Destination: "crm", At: after(2), Outcome: journal.Withheld, Until: after(9), Topic: "webhook-retry.5s"}, "deliver.crm"}), "crm waiting until 12:00:09 on webhook-retry.5s, 1"},
+		"held back":          {routed().with(try{journal.Attempt{Destination: "crm", At: after(2), Outcome: journal.Withheld, Until: after(9), Topic: "webhook-retry.5s"}, "deliver.crm", schemas.ArchivedName{}}), "crm waiting until 12:00:09 on webhook-retry.5s, 1"},
 		"dead":               {routed().with(attempt(2, 1, journal.Dead, "status_4xx")).buried(died(2, "crm", "status_4xx", 0)), "crm dead status_4xx letter 3-17, 1"},
 		"dead without one":   {routed().with(attempt(2, 1, journal.Dead, "status_4xx")), "crm dead status_4xx, 1; " + noteLetterNotFound},
 		"redriven":           {routed().with(attempt(2, 1, journal.Dead, "status_4xx")).buried(died(2, "crm", "status_4xx", 50)), "crm waiting on deliver.crm letter 3-17, 1"},
@@ -93,11 +95,20 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+// stored is an entry of an archive.
+func stored(t try) try {
+	t.object = schemas.ArchivedName{Source: "web", Partition: 3, From: 7, To: 9}
+	return t
+}
+
 // shorthand is a destination in few words.
 func shorthand(d *Destination) string {
 	text := d.ID + " " + string(d.Outcome)
 	if d.Reason != "" {
 		text += " " + d.Reason
+	}
+	if d.ArchivedIn != "" {
+		text += " in " + d.ArchivedIn
 	}
 	if d.WaitingUntil != nil {
 		text += " until " + d.WaitingUntil.Format(time.TimeOnly)
@@ -152,7 +163,7 @@ func life(r *rand.Rand, offset int64, begin time.Time) (tries []try, want Outcom
 	from, at := "deliver.crm", begin
 	for number := 1; ; number++ {
 		at = at.Add(time.Duration(1+r.IntN(900)) * time.Millisecond)
-		t := try{journal.Attempt{Destination: "crm", Offset: offset, At: at, Number: number, Endpoints: 1, Outcome: journal.Delivered}, from}
+		t := try{journal.Attempt{Destination: "crm", Offset: offset, At: at, Number: number, Endpoints: 1, Outcome: journal.Delivered}, from, schemas.ArchivedName{}}
 		switch n := r.IntN(10); {
 		case n < 4:
 			return append(tries, t), Delivered

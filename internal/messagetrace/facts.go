@@ -25,6 +25,10 @@ type facts struct {
 	// passed are destinations of which the sink is past the event, whatever the journal
 	// says.
 	passed map[string]bool
+	// replays are what replays sent of the call, the earliest first.
+	replays []*sending
+	// written says where the event stands on a topic that others read, by destination.
+	written map[string]string
 }
 
 // try is what a sink says of one record of the event.
@@ -32,6 +36,9 @@ type try struct {
 	journal.Attempt
 
 	from string // topic of the record
+	// object is where the stage archive has put the event, but for the day; zero: it is no
+	// archive's.
+	object schemas.ArchivedName
 }
 
 // letter is a dead letter of the event.
@@ -39,11 +46,14 @@ type letter struct {
 	DeadLetter
 
 	destination string
+	run         string // of the replay that sent the event; empty: it was a live one
 	from        schemas.Position
 }
 
 // names are what the workspace calls things.
 type names interface {
+	// topic is the one of a destination's events.
+	topic(destination string) string
 	// hosts are those of a destination's endpoints, in their order.
 	hosts(destination string) []string
 	// changed reports whether a destination was changed after a time.

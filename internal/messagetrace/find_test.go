@@ -46,7 +46,7 @@ type past struct {
 func newPast(t *testing.T) *past {
 	t.Helper()
 	c := testkit.Brokers(t)
-	c.CreateTopics(t, partitions, schemas.TopicRawEvents, schemas.TopicJournal, schemas.TopicDeadLetters, schemas.DeliverTopic("crm"), retries)
+	c.CreateTopics(t, partitions, schemas.TopicRawEvents, schemas.TopicJournal, schemas.TopicDeadLetters, schemas.DeliverTopic("crm"), schemas.ReplayTopic("crm"), retries)
 	c.CreateTopics(t, 1, schemas.TopicRedriven, schemas.TopicWorkspace, schemas.TopicRegulations)
 	p := &past{Cluster: c, t: t, users: regulation.NewRegister(nil, nil)}
 	p.cl = c.Client(t, kgo.RecordPartitioner(journal.Partitioner(kgo.StickyKeyPartitioner(nil))))
@@ -196,6 +196,30 @@ func (p *past) check(messageID, user, want string) {
 	}
 }
 
+// checkReplays looks at what replays sent, in few words.
+func (p *past) checkReplays(messageID, user, want string) {
+	p.t.Helper()
+	var all []string
+	for _, c := range p.find(messageID, user).Calls {
+		for _, r := range c.Replays {
+			words := []string{r.Run, r.ID, string(r.Outcome)}
+			for _, a := range r.Attempts {
+				words = append(words, a.Verdict)
+			}
+			for range r.DeadLetters {
+				words = append(words, "buried")
+			}
+			if r.WaitingOn != "" {
+				words = append(words, "on", r.WaitingOn)
+			}
+			all = append(all, strings.Join(words, " "))
+		}
+	}
+	if got := strings.Join(all, "; "); got != want {
+		p.t.Errorf("replays of %s of %s: %q, want %q", messageID, user, got, want)
+	}
+}
+
 // TestFind traces calls whose ends differ, each among others of the same partitions.
 func TestFind(t *testing.T) {
 	p := newPast(t)
@@ -227,7 +251,7 @@ func TestFind(t *testing.T) {
 	letter := p.buried(last, schemas.ReasonStatus4xx, "crm")
 	p.tried(last, format.Attempt{Outcome: format.Dead, Number: 1, Reason: schemas.ReasonStatus4xx})
 	p.check("dies", "u3", "crm dead dead buried")
-	mark, err := deadletters.Mark(&deadletters.Letter{ID: deadletters.ID{Partition: letter.Partition, Offset: letter.Offset}, Record: letter}, time.Now())
+	mark, err := deadletters.Mark(&deadletters.Letter{ID: deadletters.ID{Partition: letter.Partition, Offset: letter.Offset}, Record: letter}, time.Now(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,6 +259,31 @@ func TestFind(t *testing.T) {
 	p.check("dies", "u3", "crm waiting dead buried redriven")
 	p.tried(p.write(deliver, "u3", schemas.Headers{MessageID: "dies", Origin: schemas.OriginReplay}), format.Attempt{Outcome: format.Delivered, Number: 1})
 	p.check("dies", "u3", "crm delivered dead delivered buried redriven")
+
+	lane := schemas.ReplayTopic("crm")
+	past := p.write(lane, "u3", schemas.Headers{MessageID: "dies", Origin: schemas.OriginReplay, Run: "run-1"})
+	p.checkReplays("dies", "u3", "run-1 crm waiting on replay.crm")
+	p.tried(past, format.Attempt{Outcome: format.Retried, Number: 1, Reason: schemas.ReasonTimeout, Until: time.Now(), Topic: retries, Run: "run-1"})
+	p.checkReplays("dies", "u3", "run-1 crm waiting retried on "+retries)
+	retried := p.write(retries, "u3", schemas.Headers{MessageID: "dies", Destination: "crm", Run: "run-1"})
+	p.buried(retried, schemas.ReasonStatus4xx, "crm")
+	p.tried(retried, format.Attempt{Outcome: format.Dead, Number: 2, Reason: schemas.ReasonStatus4xx, Run: "run-1"})
+	p.tried(p.write(lane, "u3", schemas.Headers{MessageID: "dies", Run: "run-2"}), format.Attempt{Outcome: format.Delivered, Number: 1, Run: "run-2"})
+	p.checkReplays("dies", "u3", "run-1 crm dead retried dead buried; run-2 crm delivered delivered")
+	p.check("dies", "u3", "crm delivered dead delivered buried redriven")
+	unknown := p.write(lane, "u1", schemas.Headers{MessageID: "delivered", Run: "run-3"})
+	p.commit(sinks, unknown)
+	p.checkReplays("delivered", "u1", "run-3 crm unknown")
+
+	written := p.call("u8", "written")
+	p.routed(written, format.Routed, sent, format.Decision{Destination: "warehouse", Result: format.Sent, Why: "shop.calls"})
+	p.check("written", "u8", "crm waiting; warehouse delivered")
+	p.CreateTopics(t, 1, "shop.calls")
+	p.log = &messagetrace.Log{Topics: p.log.Topics, Router: routers, Sink: sinks, Workspace: p.log.Workspace}
+	copied := p.write("shop.calls", "u8", schemas.Headers{MessageID: "written"})
+	if got, want := p.find("written", "u8").Calls[0].Destinations[1].WrittenTo, fmt.Sprintf("shop.calls[0]@%d", copied.Offset); got != want {
+		t.Errorf("written to %q, want %q", got, want)
+	}
 
 	p.routed(p.call("u4", "unheard"), format.Unconnected)
 	p.check("unheard", "u4", " unconnected")

@@ -100,7 +100,7 @@ func (l *lister) take(r *kgo.Record) error {
 		wanted := (l.of.Destination == "" || l.of.Destination == a.Destination) && (l.of.Reason == "" || l.of.Reason == a.Reason)
 		event := printed{a.Fingerprint, a.Destination}
 		if before, known := l.newest[event]; wanted && (!known || before.At.Before(a.At)) {
-			l.newest[event] = sighting{try{a, said.Topic}, said.Partition}
+			l.newest[event] = sighting{try{a, said.Topic, objectOf(said, &a)}, said.Partition}
 		}
 	}
 	return nil

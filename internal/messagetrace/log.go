@@ -23,8 +23,8 @@ type Log struct {
 	Topics *topics.Admin
 	// Workspace is the one in force: sources, and the endpoints of destinations.
 	Workspace *workspace.Snapshot
-	// Router and Sink are the consumer groups whose commits say how far the stages are.
-	Router, Sink string
+	// Router, Sink and Archive are the consumer groups whose commits say how far the stages are.
+	Router, Sink, Archive string
 	// Finished reads the metadata of a commit of the sink: which records are done with
 	// beyond the committed offset. Nil: none is known to be.
 	Finished func(committed int64, metadata string) func(*kgo.Record) bool
@@ -124,6 +124,13 @@ func (l *Log) beginning(ctx context.Context, topic string, nums []int32) (latest
 type called struct {
 	snapshot *workspace.Snapshot
 	changes  map[string]time.Time // of destinations
+}
+
+func (c *called) topic(destination string) string {
+	if d, known := c.snapshot.Destination(destination); known {
+		return d.Topic()
+	}
+	return schemas.DeliverTopic(destination)
 }
 
 func (c *called) hosts(destination string) []string {

@@ -60,6 +60,16 @@ type Call struct {
 	RoutedAt      *time.Time     `json:"routed_at,omitempty"`
 	Violations    []Violation    `json:"violations,omitempty"` // of the source's tracking plan, of a call that was marked
 	Notes         []string       `json:"notes,omitempty"`
+	// Replays are what replays have sent of the call, as far as their topics still hold it,
+	// the earliest first.
+	Replays []Replay `json:"replays,omitempty"`
+}
+
+// Replay is what became of a call at a destination that a replay sent it to.
+type Replay struct {
+	Run    string    `json:"run"`
+	SentAt time.Time `json:"sent_at"`
+	Destination
 }
 
 // Violation is something that a tracking plan has against a call.
@@ -79,6 +89,12 @@ type Destination struct {
 	WaitingUntil *time.Time   `json:"waiting_until,omitempty"` // nil: as soon as the stage gets to it
 	WaitingOn    string       `json:"waiting_on,omitempty"`    // topic
 	DeadLetters  []DeadLetter `json:"dead_letters,omitempty"`
+	// WrittenTo is the topic that the destination is, and where the event stands there:
+	// deliver.export.warehouse[3]@1704; the topic alone where it does not hold it any more.
+	WrittenTo string `json:"written_to,omitempty"`
+	// ArchivedIn is the object of an archive that holds the event:
+	// website/2026-11-23/3-00000000000000012000-00000000000000013000.ndjson.gz.
+	ArchivedIn string `json:"archived_in,omitempty"`
 	// Changed says that the destination was changed since the call was taken, so that
 	// endpoints may be others than those that were asked.
 	Changed bool     `json:"changed,omitempty"`
@@ -109,4 +125,5 @@ type DeadLetter struct {
 	Reason     schemas.Reason `json:"reason"`
 	Detail     string         `json:"detail,omitempty"`
 	RedrivenAt *time.Time     `json:"redriven_at,omitempty"`
+	Arrived    bool           `json:"arrived,omitempty"` // redriven to a topic that others read
 }

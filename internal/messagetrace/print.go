@@ -75,6 +75,11 @@ func (p *printer) call(messageID string, c *Call) {
 	for i := range c.Destinations {
 		p.destination(&c.Destinations[i])
 	}
+	for i := range c.Replays {
+		r := &c.Replays[i]
+		p.event(1, r.SentAt, "sent once more by replay %s", terminal.Safe(r.Run))
+		p.destination(&r.Destination)
+	}
 }
 
 // What is the type of the call, and the event of a track call in quotes.
@@ -157,6 +162,14 @@ func (d *Destination) Verdict() string {
 		return "dead: " + terminal.Safe(cmp.Or(d.Reason, "for a reason that is not known"))
 	case Waiting:
 		return d.waits()
+	case Delivered:
+		if d.WrittenTo != "" {
+			return "written to topic " + terminal.Safe(d.WrittenTo)
+		}
+		if d.ArchivedIn != "" {
+			return "archived in " + terminal.Safe(d.ArchivedIn)
+		}
+		return string(d.Outcome)
 	default:
 		return string(d.Outcome)
 	}

@@ -3,9 +3,11 @@ package messagetrace
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"slices"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/deadletters"
@@ -65,7 +67,9 @@ type chase struct {
 	print   []byte
 	tries   []try
 	letters []letter
-	told    map[time.Time]bool // of which ends the dead letters were looked up
+
+	replayed []try              // attempts of replays, which are not among tries
+	told     map[time.Time]bool // of which ends the dead letters were looked up
 }
 
 func (c *chase) run(ctx context.Context) error {
@@ -82,7 +86,10 @@ func (c *chase) run(ctx context.Context) error {
 	if err := c.marks(ctx); err != nil {
 		return err
 	}
-	return c.rest(ctx)
+	if err := c.rest(ctx); err != nil {
+		return err
+	}
+	return c.replays(ctx)
 }
 
 // progress asks whether the router is past the calls.
@@ -199,11 +206,24 @@ func (c *chase) take(r *kgo.Record) error {
 		}
 	}
 	for attempt := range said.Attempts() {
-		if t := (try{attempt, said.Topic}); attempt.Fingerprint == wanted && !slices.Contains(c.tries, t) {
-			c.tries = append(c.tries, t)
+		into := &c.tries
+		if attempt.Run != "" {
+			into = &c.replayed
+		}
+		if t := (try{attempt, said.Topic, objectOf(said, &attempt)}); attempt.Fingerprint == wanted && !slices.Contains(*into, t) {
+			*into = append(*into, t)
 		}
 	}
 	return nil
+}
+
+// objectOf is the object of an archive that an entry of the journal is about, but for its day:
+// an archive's record is about the range that was archived at once.
+func objectOf(said *journal.Record, a *journal.Attempt) schemas.ArchivedName {
+	if schemas.PrefixOf(said.Topic) != schemas.ArchivePrefix {
+		return schemas.ArchivedName{}
+	}
+	return schemas.ArchivedName{Source: a.Source, Partition: said.Partition, From: said.From, To: said.Next}
 }
 
 // bury looks up the dead letters of ends that the journal has told of.
@@ -270,7 +290,7 @@ func (c *chase) assign() {
 		}
 	}
 	for _, l := range c.letters {
-		if l.Reason == schemas.ReasonPlanViolation {
+		if l.Reason == schemas.ReasonPlanViolation || l.run != "" {
 			continue
 		}
 		var of *facts
@@ -311,10 +331,10 @@ func (c *chase) marks(ctx context.Context) error {
 		return err
 	}
 	err = c.scan(ctx, spans, func(r *kgo.Record) error {
-		id, at, wrong := deadletters.ReadMark(r) // or from somebody else's hand
+		id, at, arrived, wrong := deadletters.ReadMark(r) // or from somebody else's hand
 		for i := range c.letters {
 			if l := &c.letters[i]; wrong == nil && l.ID == id.String() && (l.RedrivenAt == nil || l.RedrivenAt.Before(at)) {
-				l.RedrivenAt = &at
+				l.RedrivenAt, l.Arrived = &at, arrived
 			}
 		}
 		return nil
@@ -349,31 +369,76 @@ func (c *chase) rest(ctx context.Context) error {
 		}
 		told := f.assemble(c.names)
 		for i := range told.Destinations {
-			d := &told.Destinations[i]
-			if d.Outcome == Waiting && d.WaitingUntil == nil && d.ID != "" && d.redriven().IsZero() {
-				if err := c.reached(ctx, f, d.ID); err != nil {
-					return err
-				}
+			if err := c.stands(ctx, f, &told.Destinations[i]); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
+// stands looks up where the event is at a destination, as far as the journal leaves it open.
+func (c *chase) stands(ctx context.Context, f *facts, d *Destination) error {
+	switch {
+	case d.WrittenTo != "":
+		return c.arrived(ctx, f, d)
+	case d.Outcome == Waiting && d.WaitingUntil == nil && d.ID != "" && d.redriven().IsZero():
+		return c.reached(ctx, f, d.ID)
+	}
+	return nil
+}
+
+// arrived looks where the event stands on the topic that its destination reads. Whoever may
+// not read that learns the name of the topic alone.
+func (c *chase) arrived(ctx context.Context, f *facts, d *Destination) error {
+	topic := d.WrittenTo
+	num, there, err := c.home(ctx, topic, f.key)
+	if err != nil || !there {
+		return hiddenIsNone(err)
+	}
+	spans, err := c.spans(ctx, topic, []int32{num}, window{f.routedAt.Add(-skew), f.routedAt.Add(around)})
+	if err != nil {
+		return hiddenIsNone(err)
+	}
+	err = c.scan(ctx, spans, func(r *kgo.Record) error {
+		if h, _ := kafka.HeadersOf(r); h.MessageID != c.q.MessageID || string(r.Key) != f.key {
+			return nil
+		}
+		if f.written == nil {
+			f.written = make(map[string]string)
+		}
+		f.written[d.ID] = schemas.Position{Topic: topic, Partition: num, Offset: r.Offset}.String()
+		return nil
+	}, []byte(c.q.MessageID))
+	return hiddenIsNone(err)
+}
+
+func hiddenIsNone(err error) error {
+	if errors.Is(err, kerr.TopicAuthorizationFailed) {
+		return nil
+	}
+	return err
+}
+
 // reached looks whether the sink is past the event on a destination's topic.
 func (c *chase) reached(ctx context.Context, f *facts, destination string) error {
-	topic := schemas.DeliverTopic(destination)
+	topic := c.names.topic(destination)
 	num, there, err := c.home(ctx, topic, f.key)
 	if err != nil || !there {
 		return err
 	}
-	commits, err := c.Topics.Commits(ctx, c.Sink, topic)
+	group := c.Sink
+	archive := schemas.PrefixOf(topic) == schemas.ArchivePrefix
+	if archive {
+		group = c.Archive
+	}
+	commits, err := c.Topics.Commits(ctx, group, topic)
 	if err != nil {
 		return err
 	}
 	commit := commits[num]
 	finished := func(r *kgo.Record) bool { return r.Offset < commit.Offset }
-	if c.Finished != nil && commit.Metadata != "" {
+	if !archive && c.Finished != nil && commit.Metadata != "" {
 		beyond := c.Finished(commit.Offset, commit.Metadata)
 		finished = func(r *kgo.Record) bool { return r.Offset < commit.Offset || beyond(r) }
 	}

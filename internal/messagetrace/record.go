@@ -61,5 +61,5 @@ func buried(r *kgo.Record, h *schemas.Headers) letter {
 		at = r.Timestamp.UTC()
 	}
 	id := deadletters.ID{Partition: r.Partition, Offset: r.Offset}
-	return letter{DeadLetter{ID: id.String(), At: at, Reason: h.Reason, Detail: h.Detail}, h.Destination, h.From}
+	return letter{DeadLetter{ID: id.String(), At: at, Reason: h.Reason, Detail: h.Detail}, h.Destination, h.Run, h.From}
 }

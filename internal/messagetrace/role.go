@@ -13,6 +13,7 @@ func Role() acl.Role {
 		acl.Topic(schemas.TopicRawEvents, "finds calls", acl.Read),
 		acl.Topic(schemas.TopicJournal, "knows what became of them", acl.Read),
 		acl.Topics(schemas.DeliverPrefix, "sees whether the sink is past them", acl.Read),
+		acl.Topics(schemas.ReplayPrefix, "finds what replays sent", acl.Read),
 		acl.Topics(schemas.RetryPrefix, "knows where retries wait", acl.Read),
 		acl.Topic(schemas.TopicDeadLetters, "reads dead letters", acl.Read),
 		acl.Topic(schemas.TopicRedriven, "knows which were sent again", acl.Read),

@@ -24,7 +24,7 @@ func share(calls []*facts, tries []try) {
 	first := make(map[string][]int64) // offsets on a destination's topic
 	for i := range tries {
 		t := &tries[i]
-		if own := t.from == schemas.DeliverTopic(t.Destination); own && !slices.Contains(first[t.from], t.Offset) {
+		if id, own := schemas.RoutedTo(t.from); own && id == t.Destination && !slices.Contains(first[t.from], t.Offset) {
 			first[t.from] = append(first[t.from], t.Offset)
 		}
 	}

@@ -30,6 +30,8 @@ type Process struct {
 	Kafka func(role string) []kgo.Opt
 	// Topics creates topics that are missing, and looks at those there are.
 	Topics *topics.Admin
+	// Readers are the consumer groups of the stages that read a topic.
+	Readers func(topic string) []string
 	// Register has deletion requests and suppressed users, for stages with
 	// [Stage.Users].
 	Register *regulation.Register

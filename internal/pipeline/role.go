@@ -20,6 +20,9 @@ func (s *Stage) Role() acl.Role {
 		rule.Without = kept.Without
 		role.Rules = append(role.Rules, rule)
 	}
+	if s.Watches.Group != "" {
+		role.Rules = append(role.Rules, acl.Groups(s.Watches.Group, s.Watches.Why))
+	}
 	if s.Transactions.Prefix != "" {
 		role.Rules = append(role.Rules, acl.Transactions(s.Transactions.Prefix, s.Transactions.Why))
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/telemetry"
+	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -25,11 +26,17 @@ type Stage struct {
 	// Group is its consumer group; without a name for a stage that reads calls from
 	// elsewhere.
 	Group Group
+	// Watches is the group of another stage that it asks how far it is; without a name for
+	// none.
+	Watches Watch
 	// Transactions are those that it writes in; without a prefix for one that does not.
 	Transactions Transactions
 	// Users is true for a stage that has to know of single users: who is suppressed,
 	// and whose data is to be deleted.
 	Users bool
+	// Serves is the type of the destinations that it works for, where it works for those of
+	// one type alone: a workspace without any needs no process of it, see [Stage.Rests].
+	Serves string
 	// Secrets is true for a stage that has to know the secrets of destinations.
 	Secrets bool
 	// Pages are those that it has on the admin address beside everybody's.
@@ -94,6 +101,9 @@ type Group struct {
 	Busy func(committed int64, metadata string) (keys int, events int64)
 }
 
+// Watch is a group that is asked how far it is. Why is as in [acl.Rule].
+type Watch struct{ Group, Why string }
+
 // Copy is a group that nobody is in, for offsets on raw-events that brokers are asked to
 // keep for ever. Why and Without are as in [acl.Rule].
 type Copy struct{ Group, Why, Without string }
@@ -139,6 +149,12 @@ func (s *Stage) consumes(topic string) bool {
 // too.
 func (s *Stage) Shared() []Topic {
 	return slices.DeleteFunc(Stages{s}.Consumed(), Topic.Prefixed)
+}
+
+// Rests reports whether there is nothing to do for the stage in a workspace, so that nobody
+// has to run it.
+func (s *Stage) Rests(ws *workspace.Snapshot) bool {
+	return s.Serves != "" && len(ws.DestinationsOf(s.Serves)) == 0
 }
 
 // Transactional reports whether the offsets of its group are committed in its

@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -133,7 +134,7 @@ func (s Stages) Permit(peers ...netip.AddrPort) func(netip.AddrPort) error {
 
 // Way says of the stages between raw-events and the endpoints how far they are.
 type Way struct {
-	Router, Sink string // consumer groups
+	Router, Sink, Archive string // consumer groups
 	// Finished is [Group.Finished] of the sink.
 	Finished func(committed int64, metadata string) func(*kgo.Record) bool
 }
@@ -143,7 +144,10 @@ func (s Stages) Way() (w Way) {
 	for _, stage := range s {
 		i := slices.IndexFunc(stage.Topics, func(t Topic) bool { return t.Name == schemas.DeliverPrefix })
 		switch {
-		case i < 0 || stage.Group.Name == "":
+		case stage.Group.Name == "":
+		case stage.Serves == workspace.TypeArchive:
+			w.Archive = stage.Group.Name
+		case i < 0:
 		case stage.Topics[i].Write:
 			w.Router = stage.Group.Name
 		default:

@@ -3,7 +3,9 @@ package regulation
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -90,6 +92,16 @@ func (s *Suppressed) Missing() (keys []string, users int) {
 		users += s.missing.of(key).len()
 	}
 	return keys, users
+}
+
+// Recognised returns an error when users are suppressed who can't be told from others: what
+// was sent of them can't be taken back.
+func (s *Suppressed) Recognised() error {
+	lacking, users := s.Missing()
+	if users == 0 {
+		return nil
+	}
+	return fmt.Errorf("users (%d) are suppressed under keys that SUPPRESSION_KEY lacks (%s), so their events can't be left out: set it as ingest has it", users, strings.Join(lacking, ", "))
 }
 
 // Has tells whether the user with an id is suppressed: the text of the id as it

@@ -8,6 +8,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka/policy"
 	"github.com/anabranch/anabranch/internal/terminal"
+	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -31,6 +32,7 @@ func Advise(r *Report, window time.Duration) []Advice {
 	}
 	r.adviseRetries(add)
 	r.adviseDead(add)
+	r.adviseReplays(add)
 	if len(r.Incomplete) > 0 {
 		add("this report", some(r.Incomplete)+" could not be read to the end: numbers are at least or at most",
 			"/metrics of the stages has the complete numbers")
@@ -97,6 +99,10 @@ func adviseStage(s *Stage, add func(about, problem, do string)) {
 
 func (r *Report) adviseDestination(d *Destination, window time.Duration, add func(about, problem, do string)) {
 	waiting := d.Undelivered.Events + d.Retrying.Events
+	if d.Type == workspace.TypeArchive {
+		r.adviseArchive(d, add)
+		return
+	}
 	switch {
 	case d.State == Removed && waiting > 0:
 		add(d.ID, d.waiting()+" of a destination that is not in the workspace", "they go to dead-letters as destination_removed; `anabranch apply` it again to have them redriven there")
@@ -112,6 +118,30 @@ func (r *Report) adviseDestination(d *Destination, window time.Duration, add fun
 	if d.Deleted > 0 {
 		add(d.ID, fmt.Sprintf("retention deleted up to %s events before they were delivered", terminal.Count(d.Deleted)),
 			"they are lost to this destination; raise retention.ms of "+schemas.DeliverTopic(d.ID))
+	}
+	d.adviseReplayed(add)
+}
+
+// adviseReplayed tells what a replay lost: it may be started again.
+func (d *Destination) adviseReplayed(add func(about, problem, do string)) {
+	if d.ReplayedDeleted > 0 {
+		topic := schemas.ReplayTopic(d.ID)
+		add(d.ID, fmt.Sprintf("retention deleted up to %s events of replays before they were delivered", terminal.Count(d.ReplayedDeleted)),
+			"raise retention.ms of "+topic+", then replay them again: `anabranch replay list` shows the runs")
+	}
+}
+
+// openFor is how long a range of an archive may be open at the longest (maxAge), and a little.
+const openFor = 26 * time.Hour
+
+func (r *Report) adviseArchive(d *Destination, add func(about, problem, do string)) {
+	if age := r.age(d.Undelivered); age > openFor {
+		add(d.ID, fmt.Sprintf("%s to be archived, the oldest for %s", d.waiting(), terminal.Brief(age)),
+			"look at the log of the stage archive for \"archiving failed\"; if there is none, start more processes of it")
+	}
+	if d.Deleted > 0 {
+		add(d.ID, fmt.Sprintf("retention deleted up to %s events before they were archived", terminal.Count(d.Deleted)),
+			"they are lost to this archive; raise retention.ms of "+schemas.ArchiveTopic(d.ID))
 	}
 }
 

@@ -34,7 +34,14 @@ func TestAdvice(t *testing.T) {
 		about       string
 		problem, do string // parts; empty: there is nothing to say
 	}{
-		"nothing":        {change: func(*Report) {}},
+		"nothing":                      {change: func(*Report) {}},
+		"a replay goes on":             {change: func(r *Report) { r.Replays = []Replay{{ID: "a", State: "running", Heard: noon}} }},
+		"a replay is paused":           {change: func(r *Report) { r.Replays = []Replay{{ID: "a", State: "paused", Heard: noon.Add(-time.Hour)}} }},
+		"a replay waits for a router":  {func(r *Report) { r.Replays = []Replay{{ID: "a", State: "waiting", Heard: noon.Add(-time.Hour)}} }, "replay a", "no router has taken it up for 1h", "start a router"},
+		"nothing is heard of a replay": {func(r *Report) { r.Replays = []Replay{{ID: "a", State: "running", Heard: noon.Add(-time.Hour)}} }, "replay a", "nothing was heard of it for 1h", "the logs of the routers"},
+		"a replay waits for a destination": {func(r *Report) {
+			r.Replays = []Replay{{ID: "a", State: "running", Heard: noon, Trouble: map[string]string{"crm": "waits"}}}
+		}, "replay a", "crm waits", "`anabranch replay show a`"},
 		"a little waits": {change: func(r *Report) { r.Stages[0].Unread[0].Waiting = Backlog{5, Exact, at(time.Second)} }},
 		"a call waits":   {func(r *Report) { r.Stages[0].Unread[0].Waiting = Backlog{1, Exact, at(time.Minute)} }, "raw-events", "1 event to route, the oldest for 1m", "start more"},
 		"a call waits for a transaction": {func(r *Report) {

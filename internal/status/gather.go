@@ -3,10 +3,12 @@ package status
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/audit"
@@ -30,6 +32,8 @@ type Settings struct {
 	Stages pipeline.Stages
 	// DeadSince is how far back dead letters are counted.
 	DeadSince time.Duration
+	// Replays returns those that are not over. Nil: there are none.
+	Replays func(context.Context) ([]Replay, error)
 }
 
 // window is how long an event is retried.
@@ -52,6 +56,9 @@ func gather(ctx context.Context, set Settings, lim limits) (*Report, error) {
 	if err := l.positions(ctx); err != nil {
 		return nil, err
 	}
+	if err := l.lookAtExports(ctx); err != nil {
+		return nil, err
+	}
 	spans, err := l.spans(ctx)
 	if err != nil {
 		return nil, err
@@ -61,6 +68,9 @@ func gather(ctx context.Context, set Settings, lim limits) (*Report, error) {
 		return nil, err
 	}
 	if err = l.stillPending(ctx); err != nil {
+		return nil, err
+	}
+	if l.runs, err = l.replays(ctx); err != nil {
 		return nil, err
 	}
 	r := l.report(t, spans)
@@ -74,6 +84,19 @@ const (
 	// glanceTime is how long the journal is read.
 	glanceTime = 2 * time.Second
 )
+
+// replays are those that are not over. That they can't be had, perhaps for want of a
+// permission, must not keep anybody from the rest.
+func (l *look) replays(ctx context.Context) ([]Replay, error) {
+	if l.Replays == nil {
+		return []Replay{}, nil
+	}
+	all, err := l.Replays(ctx)
+	if err != nil || all == nil {
+		return []Replay{}, ctx.Err()
+	}
+	return all, nil
+}
 
 // lastHour is a glance at the journal, held against what waits. That it can't be had, perhaps
 // for want of a permission, must not keep anybody from the rest.
@@ -100,6 +123,8 @@ type look struct {
 
 	now     time.Time
 	readers []*reader
+	exports map[string]*Export // by destination
+	runs    []Replay
 }
 
 // reader is a stage that reads from the brokers, and how far its group is.
@@ -144,6 +169,26 @@ func (l *look) positions(ctx context.Context) error {
 	return err
 }
 
+// lookAtExports finds out what the topics hold that others read.
+func (l *look) lookAtExports(ctx context.Context) error {
+	l.exports = make(map[string]*Export)
+	for _, d := range l.Workspace.DestinationsOf(workspace.TypeTopic) {
+		e := &Export{Topic: d.Topic()}
+		l.exports[d.ID] = e
+		held, err := ranges.List(ctx, l.Topics.Client, e.Topic, time.Time{})
+		if errors.Is(err, kerr.TopicAuthorizationFailed) {
+			continue // one with a name of its own, perhaps
+		} else if err != nil {
+			return err
+		}
+		e.Partitions = len(held)
+		for _, r := range held {
+			e.Events += r.End - r.Start
+		}
+	}
+	return nil
+}
+
 // pending looks for offsets in open transactions of a stage that commits there.
 func (l *look) pending(ctx context.Context, s *pipeline.Stage, topic string) (map[int32]int64, error) {
 	if !s.Transactional() {
@@ -179,6 +224,9 @@ func (l *look) spans(ctx context.Context) ([]*span, error) {
 	var all []*span
 	for _, r := range l.readers {
 		for topic, partitions := range r.progress {
+			if schemas.PrefixOf(topic) == schemas.ReplayPrefix {
+				continue // a replay may be of millions, and is done when it is
+			}
 			for partition, p := range partitions {
 				all = append(all, &span{
 					Span:   ranges.Span{Topic: topic, Partition: partition, Next: p.Committed, End: p.End},

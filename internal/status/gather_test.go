@@ -143,7 +143,7 @@ func TestAnEmptyCluster(t *testing.T) {
 			{Name: "webhook-sink", Group: sinkGroup, Members: []Member{}, Unread: []Unread{}},
 		},
 		Unrouted:     Backlog{Bound: Exact},
-		Destinations: []Destination{}, Retries: []Retry{}, Incomplete: []string{}, UnroutedPending: []int32{},
+		Destinations: []Destination{}, Retries: []Retry{}, Incomplete: []string{}, UnroutedPending: []int32{}, Replays: []Replay{},
 		DeadLetters: DeadLetters{Since: r.At.Add(-24 * time.Hour), Bound: Exact, Groups: []DeadGroup{}},
 		Advice:      r.Advice,
 	}
@@ -195,7 +195,8 @@ func TestADestinationThatIsDown(t *testing.T) {
 		ID: "crm", State: Enabled, Withheld: 1, FailingSince: new(began.Add(-time.Hour)),
 		Undelivered: Backlog{1, Exact, new(began.Add(-time.Minute))}, Retrying: Backlog{2, Exact, new(began.Add(-2 * time.Hour))},
 		Failures:  []Failure{{Reason: schemas.ReasonStatus5xx, Detail: "endpoint 1 of 2: endpoint answered 503", Events: 2}},
-		Endpoints: []Endpoint{{URL: "http://crm.test/hook", Events: 2}}, Busy: []BusyPartition{},
+		Endpoints: []Endpoint{{URL: "http://crm.test/hook", Events: 2}}, Busy: []BusyPartition{}, Type: workspace.TypeWebhooks,
+		Replaying: Backlog{Bound: Exact},
 	}
 	if diff := cmp.Diff(want, crm, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".due" }, cmp.Ignore())); diff != "" {
 		t.Errorf("crm (-want +got):\n%s", diff)
@@ -223,6 +224,26 @@ func TestADestinationThatIsDown(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "canary") {
 		t.Errorf("a secret is shown:\n%s", out.String())
+	}
+}
+
+// TestAReplayThatWaitsIsNoBacklog of its destination, however many events and however old.
+func TestAReplayThatWaitsIsNoBacklog(t *testing.T) {
+	t.Parallel()
+	b := newBasin(t, destination("crm", "http://crm.test/"))
+	old := schemas.Headers{Received: time.Now().Add(-72 * time.Hour), Origin: schemas.OriginReplay, Run: "run"}
+	b.write(record(schemas.ReplayTopic("crm"), 0, old), record(schemas.ReplayTopic("crm"), 0, old), record(schemas.ReplayTopic("crm"), 0, old))
+	b.commit(schemas.ReplayTopic("crm"), 1, "")
+	old.Destination, old.Due, old.FirstAttempt = "crm", time.Now(), time.Now()
+	b.write(record(schemas.RetryTopic(time.Minute), 0, old))
+	r := b.report(ample())
+	crm := r.destination(t, "crm")
+	if crm.Undelivered.Events != 0 || crm.Replaying != (Backlog{2, AtMost, nil}) || crm.Retrying.Events != 1 || r.age(crm.Retrying) > time.Minute || len(r.Incomplete) > 0 {
+		t.Errorf("crm %+v, incomplete %v", crm, r.Incomplete)
+	}
+	var out bytes.Buffer
+	if err := Table(&out, r); err != nil || !strings.Contains(out.String(), "crm: at most 2 events of replays, which wait behind live ones") {
+		t.Errorf("%v:\n%s", err, out.String())
 	}
 }
 
@@ -352,7 +373,7 @@ func TestDeadLettersOfAWhile(t *testing.T) {
 	b.write(dead(), dead())
 	last := dead()
 	b.write(last)
-	mark, err := deadletters.Mark(&deadletters.Letter{ID: deadletters.ID{Partition: last.Partition, Offset: last.Offset}, Record: last}, time.Now())
+	mark, err := deadletters.Mark(&deadletters.Letter{ID: deadletters.ID{Partition: last.Partition, Offset: last.Offset}, Record: last}, time.Now(), false)
 	if err != nil {
 		t.Fatal(err)
 	}

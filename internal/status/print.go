@@ -26,6 +26,7 @@ func Table(w io.Writer, r *Report) error {
 	p.destinations()
 	p.retries()
 	p.dead()
+	p.replays()
 	p.lastHour()
 	p.advice()
 	return p.out.Flush()
@@ -133,6 +134,9 @@ func (p *printer) destinations() {
 	quiet := 0
 	for i := range p.r.Destinations {
 		d := &p.r.Destinations[i]
+		if d.Export != nil {
+			continue
+		}
 		if len(p.r.Destinations) > screenful && d.Quiet() && dead[d.ID] == 0 {
 			quiet++
 			continue
@@ -142,15 +146,37 @@ func (p *printer) destinations() {
 			p.r.DeadLetters.number(dead[d.ID]), d.FailsWith(),
 		})
 	}
-	p.table(rows)
+	if len(rows) > 1 {
+		p.table(rows)
+	}
 	if quiet > 0 {
 		p.say("%s more destinations, for which nothing is waiting\n", terminal.Count(int64(quiet)))
 	}
 	for i := range p.r.Destinations {
 		d := &p.r.Destinations[i]
+		if d.Replaying.Events > 0 {
+			p.say("  %s: %s of replays, which wait behind live ones\n", d.ID, d.Replaying.events())
+		}
 		for _, e := range d.Endpoints {
 			p.say("  %s: %s retries are for %s\n", d.ID, terminal.Count(e.Events), terminal.Safe(e.URL))
 		}
+	}
+	p.exports(dead, back)
+}
+
+// exports shows the destinations that are topics, of which nothing waits here.
+func (p *printer) exports(dead map[string]int64, back string) {
+	rows := [][]string{{"TOPIC FOR OTHERS", "OF DESTINATION", "IS", "PARTITIONS", "HOLDS", "DEAD IN " + back}}
+	for i := range p.r.Destinations {
+		if d := &p.r.Destinations[i]; d.Export != nil {
+			rows = append(rows, []string{
+				terminal.Safe(d.Export.Topic), d.ID, string(d.State), terminal.Count(int64(d.Export.Partitions)),
+				Backlog{Events: d.Export.Events, Bound: AtMost}.Number(), p.r.DeadLetters.number(dead[d.ID]),
+			})
+		}
+	}
+	if len(rows) > 1 {
+		p.table(rows)
 	}
 }
 
@@ -160,7 +186,7 @@ const screenful = 40
 
 // Quiet reports whether there is nothing to say about a destination, but for dead letters.
 func (d *Destination) Quiet() bool {
-	return d.State == Enabled && d.Undelivered.Events == 0 && d.Retrying.Events == 0 && d.Deleted == 0
+	return d.State == Enabled && d.Undelivered.Events == 0 && d.Retrying.Events == 0 && d.Deleted == 0 && d.Replaying.Events == 0 && d.ReplayedDeleted == 0
 }
 
 // FailsWith says what the events failed with that wait for a retry; "-" where none waits.

@@ -36,10 +36,10 @@ func sample() *Report {
 				Withheld: 900, FailingSince: ago(118 * time.Minute),
 				Failures:  []Failure{{Reason: schemas.ReasonStatus5xx, Detail: "endpoint answered 503", Events: 1_180}, {Reason: schemas.ReasonTimeout, Detail: "no response within 5s", Events: 7}},
 				Endpoints: []Endpoint{{URL: "https://crm.example.com/hooks/events", Events: 1_187}}, Deleted: 3,
-				Busy: []BusyPartition{{Partition: 4, Keys: 2, Events: 1_150}},
+				Busy: []BusyPartition{{Partition: 4, Keys: 2, Events: 1_150}}, Replaying: Backlog{Bound: Exact}, ReplayedDeleted: 5,
 			},
-			{ID: "mail", State: Enabled, Undelivered: Backlog{Bound: Exact}, Retrying: Backlog{Bound: AtLeast}, Failures: []Failure{}, Endpoints: []Endpoint{}, Busy: []BusyPartition{}},
-			{ID: "old", State: Removed, Undelivered: Backlog{Events: 1, Bound: Exact, Oldest: ago(time.Second)}, Retrying: Backlog{Bound: Exact}, Failures: []Failure{}, Endpoints: []Endpoint{}, Busy: []BusyPartition{}},
+			{ID: "mail", State: Enabled, Undelivered: Backlog{Bound: Exact}, Retrying: Backlog{Bound: AtLeast}, Failures: []Failure{}, Endpoints: []Endpoint{}, Busy: []BusyPartition{}, Replaying: Backlog{Events: 40_000, Bound: AtMost}},
+			{ID: "old", State: Removed, Undelivered: Backlog{Events: 1, Bound: Exact, Oldest: ago(time.Second)}, Retrying: Backlog{Bound: Exact}, Failures: []Failure{}, Endpoints: []Endpoint{}, Busy: []BusyPartition{}, Replaying: Backlog{Bound: Exact}},
 		},
 		Retries: []Retry{
 			{Delay: "5s", Waiting: Backlog{Bound: Exact}},
@@ -53,6 +53,10 @@ func sample() *Report {
 			From: noon.Add(-time.Hour), To: noon.Add(-10 * time.Second), Accepted: 120_400, Delivered: 118_000, Filtered: 1_090, Duplicate: 20, Dead: 12,
 			OnTheWay: 1_278, Missing: 3, Complete: true,
 		},
+	}
+	r.Replays = []Replay{
+		{ID: "20261123-031258-6bbuom", State: "running", Read: 170, Total: 1000, Sent: 150, Heard: noon.Add(-2 * time.Second), Remaining: new(int64(95)), Trouble: map[string]string{"mail": "waits for the destination: 1,000 events of replays are not delivered yet"}},
+		{ID: "20261123-031301-aaaaaa", State: "waiting", Total: 10, Heard: noon.Add(-time.Minute), Trouble: map[string]string{}},
 	}
 	r.Advice = Advise(r, 4*time.Hour)
 	return r

@@ -28,6 +28,8 @@ type Report struct {
 	UnroutedPending []int32 `json:"unroutedPending"`
 	// LastHour is what the journal says of it; null: nothing is journalled.
 	LastHour *audit.Glance `json:"lastHour"`
+	// Replays are those that are not over, the first made first.
+	Replays []Replay `json:"replays"`
 }
 
 // Stage is a stage that reads from the brokers, as its consumer group shows it.
@@ -94,6 +96,21 @@ type Destination struct {
 	// Busy are the partitions of its topic on which users have more events than the
 	// receiver takes one at a time, ascending.
 	Busy []BusyPartition `json:"busy"`
+	// Replaying is what replays have sent and is not finished. It waits behind live events,
+	// and while the destination is down; it is counted by offsets, so nobody knows how old it is.
+	Replaying       Backlog `json:"replaying"`
+	ReplayedDeleted int64   `json:"replayedDeleted"` // of those, offsets that retention deleted before
+	Type            string  `json:"type"`            // webhooks, topic or archive; empty: it was removed
+	// Export is the topic of one of the type topic, of which nothing waits here.
+	Export *Export `json:"export,omitempty"`
+}
+
+// Export is the topic that a destination is. Who reads it, and how far they are, nobody
+// here knows.
+type Export struct {
+	Topic      string `json:"topic"`
+	Partitions int    `json:"partitions"` // 0: it is not there, or may not be seen
+	Events     int64  `json:"events"`     // that it holds, at most: markers of transactions are among them
 }
 
 // BusyPartition is one on which events of some users wait for one another, and for

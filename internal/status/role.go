@@ -18,6 +18,7 @@ func Role(stages pipeline.Stages) acl.Role {
 	see(pipeline.Topic{Name: schemas.TopicWorkspace}, "knows destinations")
 	see(pipeline.Topic{Name: schemas.TopicDeadLetters}, "counts dead letters")
 	see(pipeline.Topic{Name: schemas.TopicRedriven}, "counts those not sent again")
+	see(pipeline.Topic{Name: schemas.TopicReplays}, "knows how far replays are")
 	see(pipeline.Topic{Name: schemas.TopicJournal}, "sums up the last hour")
 	role.Rules = append(role.Rules, acl.Groups(schemas.OwnPrefix, "sees members and their offsets"))
 	return role

@@ -9,6 +9,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka/groups"
 	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -27,6 +28,9 @@ func (l *look) report(t *tally, spans []*span) *Report {
 	}
 	for _, reads := range l.readers {
 		s := stageOf(reads)
+		if reads.Rests(l.Workspace) && len(s.Members) == 0 {
+			continue // nobody has to run it
+		}
 		own := slices.DeleteFunc(slices.Clone(spans), func(part *span) bool { return part.reader != reads.Name })
 		s.Unread = reads.unread(t, unread(own))
 		r.Stages = append(r.Stages, s)
@@ -37,6 +41,7 @@ func (l *look) report(t *tally, spans []*span) *Report {
 		}
 	}
 	r.Destinations = l.destinations(t, left)
+	r.Replays = l.runs
 	r.Advice = Advise(r, l.window())
 	return r
 }
@@ -158,7 +163,7 @@ func (l *look) destinations(t *tally, left map[string]int64) []Destination {
 		ids[id] = true
 	}
 	for topic := range left {
-		if id, deliver := schemas.DestinationOf(topic); deliver {
+		if id, routed := schemas.RoutedTo(topic); routed {
 			ids[id] = true
 		}
 	}
@@ -170,17 +175,43 @@ func (l *look) destinations(t *tally, left map[string]int64) []Destination {
 	}
 	rows := make([]Destination, 0, len(ids))
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		d, topic := t.destination(id), schemas.DeliverTopic(id)
+		d, topic, kind := t.destination(id), l.topic(id), ""
+		if known, ok := l.Workspace.Destination(id); ok {
+			kind = cmp.Or(known.Type, workspace.TypeWebhooks)
+		}
 		row := Destination{
-			ID: id, State: l.state(id), Withheld: d.withheld, Failures: failures(d), Endpoints: l.endpoints(id, d),
+			ID: id, Type: kind, State: l.state(id), Export: l.exports[id], Withheld: d.withheld, Failures: failures(d), Endpoints: l.endpoints(id, d),
 			Undelivered:  counted(d.undelivered, left[topic]),
 			Retrying:     Backlog{Events: d.retrying.events, Bound: retryBound, Oldest: instant(d.retrying.oldest)},
 			FailingSince: instant(d.failingSince), Deleted: deleted(l.progress(topic)),
 			Busy: l.busy(topic),
 		}
+		row.Replaying, row.ReplayedDeleted = l.replaying(id)
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// replaying is what the sink has not finished of what replays sent to a destination, and
+// what of it was deleted.
+func (l *look) replaying(id string) (Backlog, int64) {
+	partitions := l.progress(schemas.ReplayTopic(id))
+	b := Backlog{Bound: Exact}
+	for _, p := range partitions {
+		b.Events += max(p.End-p.Committed, 0)
+	}
+	if b.Events > 0 {
+		b.Bound = AtMost
+	}
+	return b, deleted(partitions)
+}
+
+// topic is where a destination's events wait, or waited before it was removed.
+func (l *look) topic(id string) string {
+	if d, known := l.Workspace.Destination(id); known {
+		return d.Topic()
+	}
+	return schemas.DeliverTopic(id)
 }
 
 // busy are the partitions of a topic on which users hold up their own events.

@@ -83,7 +83,7 @@ func newTally(now time.Time) *tally {
 // read counts too: it waits like any other, for its place in dead-letters.
 func (t *tally) add(s *span, r *kgo.Record) {
 	if r.Topic == schemas.TopicRedriven {
-		if id, at, err := deadletters.ReadMark(r); err == nil {
+		if id, at, _, err := deadletters.ReadMark(r); err == nil {
 			t.marks[id] = at
 		}
 		return
@@ -98,7 +98,7 @@ func (t *tally) add(s *span, r *kgo.Record) {
 	}
 	if delay, retry := schemas.RetryDelayOf(r.Topic); retry {
 		t.retry(delay, &h, r)
-	} else if id, deliver := schemas.DestinationOf(r.Topic); deliver {
+	} else if id, routed := schemas.RoutedTo(r.Topic); routed {
 		t.destination(id).undelivered.add(taken(&h, r))
 	} else {
 		key := unreadKey{s.reader, s.Topic}
@@ -109,10 +109,11 @@ func (t *tally) add(s *span, r *kgo.Record) {
 }
 
 // taken is when ingest took the call. Records of earlier versions do not say so;
-// then it was at most a few moments before what their time stamp says.
+// then it was at most a few moments before what their time stamp says. An event of a
+// replay, which may be years old, waits since its first attempt.
 func taken(h *schemas.Headers, r *kgo.Record) time.Time {
 	switch {
-	case !h.Received.IsZero():
+	case !h.Received.IsZero() && h.Run == "":
 		return h.Received
 	case !h.FirstAttempt.IsZero():
 		return h.FirstAttempt

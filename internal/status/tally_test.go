@@ -86,7 +86,7 @@ func TestDeadLettersAreCountedByReason(t *testing.T) {
 		return record(schemas.TopicDeadLetters, offset, schemas.Headers{Destination: "crm", Reason: reason, FailedAt: at, Detail: detail})
 	}
 	mark := func(offset int64, at time.Time) *kgo.Record {
-		r, err := deadletters.Mark(&deadletters.Letter{ID: deadletters.ID{Offset: offset}, Record: &kgo.Record{}}, at)
+		r, err := deadletters.Mark(&deadletters.Letter{ID: deadletters.ID{Offset: offset}, Record: &kgo.Record{}}, at, false)
 		if err != nil {
 			t.Fatal(err)
 		}

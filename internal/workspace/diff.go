@@ -15,6 +15,9 @@ type Change struct {
 	Kind   string // one of the kinds below
 	ID     string
 	Fields []string // Changed: the keys of the file that differ, in its order
+	// Left says what becomes of the topic of a destination that is gone or has another one
+	// now: nothing is deleted. Empty: there is nothing to say.
+	Left string
 }
 
 // The kinds of things that a workspace holds, as the [Document] declares them.
@@ -76,6 +79,11 @@ func Diff(before, after *Snapshot) []Change {
 				change.Op = Removed
 			default:
 				change.Op, change.Fields = Changed, section.Entry().Differences(from, to)
+			}
+			if section.Kind == KindDestination {
+				was, _ := before.Destination(id)
+				is, _ := after.Destination(id)
+				change.Left = left(was, is)
 			}
 			if change.Op != Changed || len(change.Fields) > 0 {
 				changes = append(changes, change)

@@ -16,9 +16,6 @@ import (
 	"github.com/anabranch/anabranch/schemas"
 )
 
-// TypeWebhooks is the one type a destination may have.
-const TypeWebhooks = "webhooks"
-
 // MaxEndpoints is the number of endpoints a destination may have at most
 // (spec.md, Limits).
 const MaxEndpoints = 5
@@ -86,13 +83,15 @@ func HashWriteKey(writeKey string) [32]byte {
 // Destination is one receiver of calls. Those handed out by a [Snapshot] are
 // shared by all who read it and must not be changed.
 type Destination struct {
-	ID           string         `file:"id" record:"-" rule:"id" unique:"an id" desc:"its permanent identifier; its topic is deliver.<id>"`
-	Type         string         `file:"type" enum:"webhooks" desc:"how it receives calls; integrations maps call it Webhooks"`
+	ID           string         `file:"id" record:"-" rule:"id" unique:"an id" desc:"its permanent identifier; its topic is deliver.<id>, deliver.export.<id> or deliver.archive.<id>, by its type"`
+	Type         string         `file:"type" default:"webhooks" enum:"webhooks topic archive" desc:"how it receives calls: webhooks, by HTTP; topic, a topic for others to read; archive, files in a directory or a bucket. Integrations maps call it Webhooks, Topic or Archive"`
 	Name         string         `file:"name" else:"id" rule:"name" desc:"what people call it"`
 	Sources      []string       `file:"sources" ref:"sources" beside:"personas" unique:"an entry" want:"a list of ids of sources" desc:"whose calls it receives; personas is the built-in source that tells of audiences and traits"` // in a snapshot ascending
 	Enabled      bool           `file:"enabled" default:"true" absent:"false" desc:"whether it receives calls"`
-	SharedSecret schemas.Secret `file:"sharedSecret,optional" rule:"secret" desc:"what deliveries are signed with; without it they are not signed"`
-	Endpoints    []Endpoint     `file:"endpoints" items:"1-5" each:"an endpoint" desc:"where its calls are delivered to, each call to all of them"` // at most MaxEndpoints
+	SharedSecret schemas.Secret `file:"sharedSecret,optional" only:"type=webhooks" rule:"secret" desc:"what deliveries are signed with; without it they are not signed"`
+	Endpoints    []Endpoint     `file:"endpoints" only:"type=webhooks" items:"1-5" each:"an endpoint" desc:"where its calls are delivered to, each call to all of them"` // at most MaxEndpoints
+	Export       *Export        `file:"topic,optional" only:"type=topic" want:"a mapping with the keys name, partitions and retention" desc:"the topic that it receives its calls in"`
+	Archive      *Archive       `file:"archive" only:"type=archive" want:"a mapping with the key directory or bucket" desc:"where its calls are kept"`
 	// Of imported calls, which say when they happened (schemas.Headers.Happened).
 	Historical      Historical    `file:"historical,optional" enum:"accept refuse" desc:"whether it receives imported calls that happened long before their import: accept, which is usual, or refuse, which leaves them out"`
 	HistoricalAfter time.Duration `file:"historicalAfter,optional" min:"1s" max:"87600h" desc:"with historical: refuse, how long before its import a call has to have happened to be left out; usually 24h"`
@@ -111,15 +110,6 @@ const usualHistory = 24 * time.Hour
 // it was taken in.
 func (d *Destination) Receives(age time.Duration) bool {
 	return d.Historical != HistoricalRefuse || age <= cmp.Or(d.HistoricalAfter, usualHistory)
-}
-
-// IntegrationName returns the name that selects the destination in a call's
-// integrations map, case sensitive (spec.md, What the service does, 3).
-func (d *Destination) IntegrationName() string {
-	if d.Type == TypeWebhooks {
-		return "Webhooks"
-	}
-	return d.Type
 }
 
 // Connected reports whether the destination receives the calls of a source. It

@@ -63,7 +63,7 @@ func TestSafeURL(t *testing.T) {
 func TestSnapshotSaysItsSize(t *testing.T) {
 	t.Parallel()
 	s := wstest.Secretive()
-	const want = "1 source, 1 destination"
+	const want = "1 source, 2 destinations"
 	for _, got := range []string{s.String(), fmt.Sprintf("%+v", s), s.LogValue().String()} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)

@@ -7,10 +7,10 @@ import (
 )
 
 // Place is where a secret of a destination stands. Headers belong to an endpoint by its
-// URL and not by its number in the list.
+// URL and not by its number in the list, and the keys of an archive to an object store.
 type Place struct {
 	Destination string // its id
-	URL, Header string // of a header: its endpoint's, and its name; empty: the shared secret
+	URL, Header string // of a header: its endpoint's, and its name; of an archive: its endpoint, and archive/<key>; empty: the shared secret
 }
 
 // MapSecrets returns the destination with each of its secrets replaced by what to gives
@@ -27,6 +27,10 @@ func (d *Destination) MapSecrets(to func(Place, schemas.Secret) schemas.Secret) 
 		for i := range e.Headers {
 			replace(Place{d.ID, e.URL, e.Headers[i].Name}, &e.Headers[i].Value)
 		}
+	}
+	if a := c.Archive; a != nil {
+		replace(Place{d.ID, a.Endpoint, "archive/accessKey"}, &a.AccessKey)
+		replace(Place{d.ID, a.Endpoint, "archive/secretKey"}, &a.SecretKey)
 	}
 	return c
 }
@@ -48,6 +52,9 @@ func (d *Destination) Sealed() bool {
 		_, is := s.Sealed()
 		return is
 	}
+	if a := d.Archive; a != nil && (sealed(a.AccessKey) || sealed(a.SecretKey)) {
+		return true
+	}
 	return sealed(d.SharedSecret) || slices.ContainsFunc(d.Endpoints, func(e Endpoint) bool {
 		return slices.ContainsFunc(e.Headers, func(h Header) bool { return sealed(h.Value) })
 	})
@@ -68,5 +75,6 @@ func (s *Snapshot) MapSecrets(to func(Place, schemas.Secret) schemas.Secret) *Sn
 			c.listeners[source][i] = c.destByID[d.ID]
 		}
 	}
+	c.classify()
 	return &c
 }

@@ -17,6 +17,8 @@ type Snapshot struct {
 	enabledByKey map[[32]byte]Source
 	blockedIDs   map[string]*schemas.BlockedIDs // of sources that have their own
 	listeners    map[string][]*Destination
+	byType       map[string][]*Destination
+	byTopic      map[string]*Destination
 	defined
 }
 
@@ -49,6 +51,7 @@ func (d *Document) Snapshot() *Snapshot {
 	s.sources = sortedValues(s.sourceByID)
 	s.destinations = sortedValues(s.destByID)
 	s.index()
+	s.classify()
 	return s
 }
 
@@ -85,16 +88,6 @@ func (s *Snapshot) connect(source string) {
 			s.listeners[source] = append(s.listeners[source], destination)
 		}
 	}
-}
-
-func (d *Destination) clone() *Destination {
-	c := *d
-	c.Sources = slices.Sorted(slices.Values(d.Sources))
-	c.Endpoints = slices.Clone(d.Endpoints)
-	for i := range c.Endpoints {
-		c.Endpoints[i].Headers = slices.Clone(c.Endpoints[i].Headers)
-	}
-	return &c
 }
 
 // SourceByKey returns the enabled source that a write key belongs to. Unknown

@@ -124,15 +124,6 @@ func TestSnapshotKeepsNothingOfItsArguments(t *testing.T) {
 	wstest.Equal(t, s, workspace.NewSnapshot(nil, []workspace.Destination{want}))
 }
 
-func TestIntegrationName(t *testing.T) {
-	t.Parallel()
-	for kind, want := range map[string]string{workspace.TypeWebhooks: "Webhooks", "other": "other"} {
-		if got := (&workspace.Destination{Type: kind}).IntegrationName(); got != want {
-			t.Errorf("%s: %q", kind, got)
-		}
-	}
-}
-
 // TestFingerprint pins one value: retries written by one version are read by
 // the next.
 func TestFingerprint(t *testing.T) {

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"github.com/anabranch/anabranch/schemas"
@@ -63,7 +64,7 @@ func (a *Attempts) Add(one *Attempt) {
 func (a *Attempts) shape(one *Attempt) int {
 	of := shape{
 		one.Destination, one.Source, one.Outcome, one.Reason, "",
-		one.Endpoints, bounded(one.Number), bounded(one.Withheld),
+		one.Endpoints, bounded(one.Number), bounded(one.Withheld), one.Run,
 	}
 	if one.Outcome.Waits() {
 		of.topic = one.Topic
@@ -84,6 +85,14 @@ func (a *Attempts) shape(one *Attempt) int {
 	return n
 }
 
+// version is that of a record of the attempts.
+func (a *Attempts) version() byte {
+	if slices.ContainsFunc(a.shapes, func(s shape) bool { return s.run != "" }) {
+		return Version
+	}
+	return withoutRuns
+}
+
 func bounded(n int) int { return min(max(n, 0), schemas.MaxAttempts) }
 
 // Append appends the value of the record that they make. The head's range has to hold
@@ -91,6 +100,7 @@ func bounded(n int) int { return min(max(n, 0), schemas.MaxAttempts) }
 func (a *Attempts) Append(to []byte, head *Head) []byte {
 	var texts dictionary
 	var table []byte
+	version := a.version()
 	for i := range a.shapes {
 		s := &a.shapes[i]
 		table = binary.AppendUvarint(table, texts.number(s.destination))
@@ -101,8 +111,11 @@ func (a *Attempts) Append(to []byte, head *Head) []byte {
 		table = append(table, s.endpoints)
 		table = binary.AppendUvarint(table, uint64(s.number))
 		table = binary.AppendUvarint(table, uint64(s.withheld))
+		if version > withoutRuns {
+			table = binary.AppendUvarint(table, texts.number(s.run))
+		}
 	}
-	to = texts.append(head.append(to, attempts))
+	to = texts.append(head.append(to, version, attempts))
 	to = binary.AppendUvarint(to, uint64(len(a.shapes)))
 	to = append(to, table...)
 	to = binary.AppendUvarint(to, uint64(a.count))

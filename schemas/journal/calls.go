@@ -93,7 +93,7 @@ func (c *Calls) Append(to []byte, head *Head) []byte {
 			table = binary.AppendUvarint(table, texts.number(d.Why))
 		}
 	}
-	to = texts.append(head.append(to, calls))
+	to = texts.append(head.append(to, withoutRuns, calls))
 	to = binary.AppendUvarint(to, uint64(len(c.verdicts)))
 	to = append(to, table...)
 	to = binary.AppendUvarint(to, uint64(c.count))

@@ -30,7 +30,7 @@ func Decode(key, value []byte) (*Record, error) {
 type VersionError struct{ Version int }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("version %d: expected %d, a later release wrote it", e.Version, Version)
+	return fmt.Sprintf("version %d: expected at most %d, a later release wrote it", e.Version, Version)
 }
 
 // reader takes values off some bytes. After the first that is not there it returns zeros.
@@ -122,8 +122,9 @@ func (r *Record) parse(value []byte) error {
 	if len(value) == 0 {
 		return errors.New("value is empty")
 	}
-	if value[0] != Version {
-		return &VersionError{int(value[0])}
+	version := value[0]
+	if version != withoutRuns && version != Version {
+		return &VersionError{int(version)}
 	}
 	d := &reader{left: value[1:]}
 	r.kind = kind(d.byte())
@@ -138,10 +139,12 @@ func (r *Record) parse(value []byte) error {
 	switch {
 	case d.err != nil:
 		return d.err
+	case r.kind == calls && version != withoutRuns:
+		return &VersionError{int(version)}
 	case r.kind == calls:
 		r.parseCalls(d)
 	case r.kind == attempts:
-		r.parseAttempts(d)
+		r.parseAttempts(d, version)
 	default:
 		return fmt.Errorf("kind %q: expected %q or %q", byte(r.kind), byte(calls), byte(attempts))
 	}
@@ -225,7 +228,7 @@ func (r *Record) checkRuns(d *reader) []byte {
 // errNone is said of a run of nothing, which would not come to an end.
 var errNone = errors.New("a run of no calls")
 
-func (r *Record) parseAttempts(d *reader) {
+func (r *Record) parseAttempts(d *reader, version byte) {
 	r.shapes = make([]shape, d.count("shapes", 8))
 	for i := range r.shapes {
 		r.shapes[i] = shape{
@@ -234,6 +237,9 @@ func (r *Record) parseAttempts(d *reader) {
 			reason:  schemas.Reason(r.text(d)), topic: r.text(d), endpoints: d.byte(),
 			number:   int(d.number("attempts made", schemas.MaxAttempts)),
 			withheld: int(d.number("attempts withheld", schemas.MaxAttempts)),
+		}
+		if version > withoutRuns {
+			r.shapes[i].run = r.text(d)
 		}
 	}
 	r.count = d.count("attempts", 12)
@@ -282,5 +288,6 @@ func (c *cursor) next(r *Record) (a Attempt) {
 	a.Offset, a.At = c.offset, time.UnixMilli(c.at).UTC()
 	a.Destination, a.Source, a.Outcome, a.Reason, a.Topic = of.destination, of.source, of.outcome, of.reason, of.topic
 	a.Endpoints, a.Number, a.Withheld = of.endpoints, of.number, of.withheld
+	a.Run = of.run
 	return a
 }

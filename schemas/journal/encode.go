@@ -54,8 +54,8 @@ func Cut(text string) string {
 }
 
 // append writes what comes before the texts.
-func (h *Head) append(to []byte, of kind) []byte {
-	to = append(to, Version, byte(of))
+func (h *Head) append(to []byte, version byte, of kind) []byte {
+	to = append(to, version, byte(of))
 	to = binary.BigEndian.AppendUint32(to, h.KeyID)
 	to = binary.AppendUvarint(to, uint64(millis(h.Base)))
 	to = binary.AppendUvarint(to, uint64(h.From))

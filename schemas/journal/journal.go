@@ -11,7 +11,13 @@ import (
 )
 
 // Version is the latest version of records that this release writes and understands.
-const Version = 1
+//
+//   - 2: attempts have a run. Who does not know it would count a replay's for live ones. A
+//     record without any is of the first version.
+const Version = 2
+
+// withoutRuns is the version of records of which no attempt is a replay's.
+const withoutRuns = 1
 
 // MaxTextBytes is the longest text of a record: an id, a reason, the name of a topic, or
 // the key of an integrations map, which is cut.
@@ -88,7 +94,8 @@ type Decision struct {
 	Destination string
 	Result      DecisionResult
 	// Why is, of what is filtered, the key of the integrations map that decided (All, all,
-	// or the name of the destination), [WhyOnly] or [WhyHistorical]; of what is dead the reason.
+	// or the name of the destination), [WhyOnly] or [WhyHistorical]; of what is dead the reason;
+	// of what is sent the topic, where to be on it is to be delivered, else nothing.
 	Why string
 }
 
@@ -148,6 +155,7 @@ type Attempt struct {
 	Withheld  int           // attempts withheld so far, with this one
 	Until     time.Time     // of one that waits: when it is due, to the millisecond
 	Topic     string        // of one that waits: where
+	Run       string        // id of the replay that sent the event once more; empty: it is a live one
 }
 
 func word(words []string, n uint8) string {
@@ -201,6 +209,7 @@ type shape struct {
 	topic               string
 	endpoints           uint8
 	number, withheld    int
+	run                 string
 }
 
 // maxMillis is the last millisecond of the year 9999: the latest time that there is.

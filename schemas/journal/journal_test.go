@@ -77,6 +77,16 @@ func someAttempts(random *rand.Rand, n int) []journal.Attempt {
 	return all
 }
 
+// replayed makes some of the attempts those of replays.
+func replayed(random *rand.Rand, all []journal.Attempt) []journal.Attempt {
+	for i := range all {
+		if n := random.IntN(4); n > 1 {
+			all[i].Run = "run-" + strconv.Itoa(n)
+		}
+	}
+	return all
+}
+
 func head(stage, topic string) journal.Head {
 	return journal.Head{Stage: stage, Topic: topic, Partition: 3, KeyID: 0xdeadbeef, Base: noon}
 }
@@ -130,6 +140,9 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatalf("seed %d: calls are read as others", seed)
 		}
 		wantAttempts := someAttempts(random, 1+random.IntN(400))
+		if seed%2 == 0 {
+			replayed(random, wantAttempts)
+		}
 		key, value = encodeAttempts(&attempts, wantAttempts, int(seed))
 		if r, err = journal.Decode(key, value); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -178,7 +191,8 @@ func TestWhatIsNoRecord(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 5))
 	routerKey, ofRouter := encodeCalls(new(journal.Calls), someCalls(random, 20))
 	sinkKey, ofSink := encodeAttempts(new(journal.Attempts), someAttempts(random, 20), 0)
-	for _, of := range []struct{ key, value []byte }{{routerKey, ofRouter}, {sinkKey, ofSink}} {
+	_, ofReplay := encodeAttempts(new(journal.Attempts), replayed(random, someAttempts(random, 20)), 0)
+	for _, of := range []struct{ key, value []byte }{{routerKey, ofRouter}, {sinkKey, ofSink}, {sinkKey, ofReplay}} {
 		for n := range of.value {
 			if _, err := journal.Decode(of.key, of.value[:n]); err == nil {
 				t.Errorf("%s: the first %d bytes of %d are taken", of.key, n, len(of.value))
@@ -199,6 +213,12 @@ func TestWhatIsNoRecord(t *testing.T) {
 			t.Errorf("%s: of another kind: %v", of.key, err)
 		}
 	}
+	ofRouter[0] = 2
+	var version *journal.VersionError
+	if _, err := journal.Decode(routerKey, ofRouter); !errors.As(err, &version) {
+		t.Errorf("calls of version 2: %v", err)
+	}
+	ofRouter[0] = 1
 	for _, key := range []string{"", "router", "router/raw-events", "router/raw-events/", "router/raw-events/x", "router/raw-events/-1", "router/raw-events/01", "router//1", "/raw-events/1", "Router/raw-events/1", "router/raw-events/1/2", "router/raw-events/99999999999"} {
 		if _, err := journal.Decode([]byte(key), ofRouter); err == nil || !strings.Contains(err.Error(), "key") {
 			t.Errorf("key %q is taken: %v", key, err)
@@ -232,9 +252,11 @@ func TestGolden(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(7, 7))
 	calls, attempts := someCalls(random, 12), someAttempts(random, 8)
+	replays := replayed(random, slices.Clone(attempts))
 	for name, encode := range map[string]func() (key, value []byte){
 		"router-1":       func() (key, value []byte) { return encodeCalls(new(journal.Calls), calls) },
 		"webhook-sink-1": func() (key, value []byte) { return encodeAttempts(new(journal.Attempts), attempts, 2) },
+		"webhook-sink-2": func() (key, value []byte) { return encodeAttempts(new(journal.Attempts), replays, 2) },
 	} {
 		key, value := encode()
 		file := filepath.Join("testdata", name+".hex")
@@ -251,8 +273,9 @@ func TestGolden(t *testing.T) {
 		if string(golden) != text {
 			t.Errorf("%s: written as\n%s", name, text)
 		}
+		want := map[string][]journal.Attempt{"webhook-sink-1": attempts, "webhook-sink-2": replays}[name]
 		if r, err := journal.Decode(key, value); err != nil || !slices.EqualFunc(slices.Collect(r.Calls()), map[bool][]journal.Call{true: calls}[r.OfCalls()], sameCall) ||
-			!slices.Equal(slices.Collect(r.Attempts()), map[bool][]journal.Attempt{false: attempts}[r.OfCalls()]) {
+			!slices.Equal(slices.Collect(r.Attempts()), want) {
 			t.Errorf("%s is read as other entries: %v", name, err)
 		}
 	}
@@ -265,6 +288,8 @@ func FuzzDecode(f *testing.F) {
 		key, value := encodeCalls(new(journal.Calls), someCalls(random, 1+n*5))
 		f.Add(key, value)
 		key, value = encodeAttempts(new(journal.Attempts), someAttempts(random, 1+n*5), n)
+		f.Add(key, value)
+		key, value = encodeAttempts(new(journal.Attempts), replayed(random, someAttempts(random, 1+n*5)), n)
 		f.Add(key, value)
 	}
 	f.Fuzz(func(t *testing.T, key, value []byte) {

@@ -102,6 +102,8 @@ func (y *yard) lacking(t *testing.T, role string) string {
 		"personas list":        nil,
 		"personas resync":      {"--destination", "told", "sign_ups"},
 		"import start":         {y.rows(t)},
+		"replay plan":          nil,
+		"replay start":         {"--only", "missing"},
 		"audit":                nil,
 		"trace":                {"m1"},
 	}

@@ -28,7 +28,7 @@ func TestTheListIsExact(t *testing.T) {
 			}
 			y.apply(t)
 			if !create {
-				for _, role := range []string{"ingest", "router", "personas", "webhook-sink", "dead-letters redrive"} {
+				for _, role := range []string{"ingest", "router", "personas", "webhook-sink", "archive", "dead-letters redrive"} {
 					y.forbidCreating(t, role)
 				}
 			}
@@ -54,7 +54,7 @@ func TestTheListIsExact(t *testing.T) {
 // those that create topics of destinations on one that lacks these.
 func (y *yard) createByStages(t *testing.T) {
 	t.Helper()
-	for _, target := range []string{"ingest", "router", "personas", "webhook-sink"} {
+	for _, target := range []string{"ingest", "router", "personas", "webhook-sink", "archive"} {
 		y.deleteTopics(t, "")
 		s := y.start(t, target)
 		testkit.Until(t, func() bool { return s.says("workspace in force") }, target+" to have created its topics")
@@ -70,6 +70,10 @@ func (y *yard) createByStages(t *testing.T) {
 		y.has(t, "deliver.good")
 		s.ready(t).stop(t)
 	}
+	y.deleteTopics(t, schemas.ArchivePrefix)
+	s := y.start(t, "archive")
+	y.has(t, schemas.ArchiveTopic("kept"))
+	s.ready(t).stop(t)
 }
 
 func (y *yard) forbidCreating(t *testing.T, role string) {
@@ -86,6 +90,7 @@ func (y *yard) everything(t *testing.T, create bool) {
 	router := y.start(t, "router").ready(t)
 	sink := y.start(t, "webhook-sink").ready(t)
 	personas := y.start(t, "personas").ready(t)
+	archive := y.start(t, "archive").ready(t)
 
 	first := y.call(t, in, "Signed Up")
 	y.delivered(t, "/told", `"traits":{"newcomers":true}`, 1)
@@ -97,6 +102,8 @@ func (y *yard) everything(t *testing.T, create bool) {
 	y.command(t, "personas resync", "--destination", "told", "sign_ups")
 	y.delivered(t, "/told", `"traits":{"sign_ups":1}`, 2)
 	personas.stop(t)
+	y.archived(t)
+	archive.stop(t)
 	personas = y.start(t, "personas").ready(t) // it restores what it had
 	y.delivered(t, "/good", first, 1)
 	y.delivered(t, "/flaky", first, 2)

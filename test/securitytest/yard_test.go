@@ -33,6 +33,7 @@ type yard struct {
 	who      map[string]identity // by role
 	receiver *testkit.Receiver
 	file     string // the workspace
+	kept     string // the directory of the archive
 	calls    int
 	known    string // what status prints
 	since    int64  // the length of the broker's log at the start
@@ -49,6 +50,7 @@ destinations:
   - {id: flaky, type: webhooks, name: Flaky, sources: [web], endpoints: [{url: "URL/flaky"}]}
   - {id: bad, type: webhooks, name: Bad, sources: [web], endpoints: [{url: "URL/bad"}]}
   - {id: told, type: webhooks, name: Told, sources: [personas], endpoints: [{url: "URL/told"}]}
+  - {id: kept, type: archive, name: Kept, sources: [web], archive: {directory: "KEPT", maxAge: 1s}}
 audiences:
   - {id: newcomers, when: {did: Signed Up, within: 2s}}
 traits:
@@ -58,9 +60,10 @@ traits:
 func newYard(t *testing.T, n *node) *yard {
 	t.Helper()
 	n.empty(t)
-	y := &yard{node: n, since: n.logged(t), receiver: testkit.NewReceiver(t), file: filepath.Join(t.TempDir(), "workspace.yaml")}
+	y := &yard{node: n, since: n.logged(t), receiver: testkit.NewReceiver(t), file: filepath.Join(t.TempDir(), "workspace.yaml"), kept: t.TempDir()}
 	y.receiver.Respond(moody())
-	if err := os.WriteFile(y.file, []byte(strings.ReplaceAll(workspaceFile, "URL", y.receiver.URL)), 0o600); err != nil {
+	text := strings.NewReplacer("URL", y.receiver.URL, "KEPT", y.kept).Replace(workspaceFile)
+	if err := os.WriteFile(y.file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	y.who = n.principals(t)
@@ -75,12 +78,15 @@ func (n *node) principals(t *testing.T) map[string]identity {
 		"router":               n.scram(t, kadm.ScramSha512, "router"),
 		"personas":             n.scram(t, kadm.ScramSha512, "personas"),
 		"webhook-sink":         n.scram(t, kadm.ScramSha256, "sink"),
+		"archive":              n.certified(t, "archive"),
 		"apply":                n.plain(),
 		"dead-letters list":    n.certified(t, "list"),
 		"dead-letters redrive": n.scram(t, kadm.ScramSha512, "redrive"),
 		"personas list":        n.certified(t, "asks"),
 		"personas resync":      n.scram(t, kadm.ScramSha256, "resync"),
 		"import start":         n.certified(t, "import"),
+		"replay plan":          n.certified(t, "replay-plan"),
+		"replay start":         n.certified(t, "replay"),
 		"audit":                n.certified(t, "audit"),
 		"status":               n.certified(t, "status"),
 		"trace":                n.scram(t, kadm.ScramSha256, "trace"),
@@ -315,4 +321,13 @@ func (y *yard) holds(t *testing.T, topic, text string) {
 		cl.PollFetches(ctx).EachRecord(func(r *kgo.Record) { found = found || strings.Contains(string(r.Value), text) })
 		return found
 	}, topic+" to hold "+text)
+}
+
+// archived waits until the archive has an object.
+func (y *yard) archived(t *testing.T) {
+	t.Helper()
+	testkit.Until(t, func() bool {
+		objects, err := filepath.Glob(filepath.Join(y.kept, "web", "*", "*"+schemas.ArchivedSuffix))
+		return err == nil && len(objects) > 0
+	}, "an object in the archive")
 }

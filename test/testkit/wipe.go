@@ -98,15 +98,13 @@ func staticMembers(group kadm.DescribedGroup) []string {
 func productTopics(names []string) []string {
 	return keep(names, func(name string) bool {
 		switch name {
-		case schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicRedriven, schemas.TopicSeen, schemas.TopicJournal, schemas.TopicWorkspace, schemas.TopicRegulations, schemas.TopicImports,
+		case schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicRedriven, schemas.TopicSeen, schemas.TopicJournal, schemas.TopicWorkspace, schemas.TopicRegulations, schemas.TopicImports, schemas.TopicReplays,
 			schemas.TopicPersonasInternal, schemas.TopicPersonasChangelog:
 			return true
 		case Marker:
 			return false
 		}
-		_, deliver := schemas.DestinationOf(name)
-		_, retry := schemas.RetryDelayOf(name)
-		return deliver || retry || strings.HasPrefix(name, schemas.OwnPrefix) // what keeps a stage's state
+		return schemas.PrefixOf(name) != "" || strings.HasPrefix(name, schemas.OwnPrefix) // what keeps a stage's state
 	})
 }
 

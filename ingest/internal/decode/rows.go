@@ -12,6 +12,8 @@ import (
 type Import struct {
 	Drop      []string             // members that an archive has added to a call
 	MessageID func(row int) string // of a call that has none; row counts from 0
+	// Events says that they are events of ours: receivedAt stays what it was.
+	Events bool
 }
 
 // ParseRows reads calls that stand alone, each of the type that it says itself. It keeps
@@ -60,5 +62,9 @@ func (p *press) keepTimes(o *stablejson.Object) {
 	p.setStamp(o, keyTimestamp, own)
 	p.setStamp(o, keyOriginal, original)
 	p.setStamp(o, keySentAt, p.stamps.First(o.Get(keySentAt)))
-	p.setStamp(o, keyReceivedAt, timestamp.Stamp{Millis: p.receivedAt, Given: true})
+	received := timestamp.Stamp{Millis: p.receivedAt, Given: true}
+	if before := p.stamps.First(o.Get(keyReceivedAt)); p.terms.Import.Events && before.Given {
+		received = before
+	}
+	p.setStamp(o, keyReceivedAt, received)
 }

@@ -65,12 +65,12 @@ func (c *connection) apply(ctx context.Context, proc settings.Process, file stri
 			return c.topics.Embedded(), err
 		},
 		Permit: proc.Config.Stages.Permit(receivers(&proc.Config)...),
-		Ensure: func(ctx context.Context, progress func(done, total int), topics ...string) error {
+		Ensure: func(ctx context.Context, exports map[string]schemas.Export, progress func(done, total int), topics ...string) error {
 			defer heard.again()
 			// Stages create topics too, where brokers allow them to, and need not be allowed
 			// to where somebody has applied a workspace.
 			all := slices.Concat(topics, proc.Config.Stages.Needed(), []string{schemas.TopicRedriven, schemas.TopicImports})
-			return c.topics.EnsureInSteps(ctx, func(done, total int) {
+			return c.topics.For(exports).EnsureInSteps(ctx, func(done, total int) {
 				heard.again()
 				progress(done, total)
 			}, all...)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -104,7 +103,7 @@ func redriveDeadLetters(set *flag.FlagSet) Run {
 			if readErr != nil {
 				return readErr
 			}
-			if readErr = recognised(&users.Suppressed); readErr != nil && !*ignore {
+			if readErr = users.Suppressed.Recognised(); readErr != nil && !*ignore {
 				return fmt.Errorf("%w, or, if the keys are lost, give --ignore-missing-key", readErr)
 			}
 			return redrive.Run(ctx, redrive.Settings{
@@ -128,16 +127,6 @@ func inForce(ctx context.Context, opts []kgo.Opt, keys *regulation.Keys) (wstopi
 		})
 	}
 	return state, users, err
-}
-
-// recognised returns an error when users are suppressed who can't be told from others:
-// what was sent of them can't be taken back.
-func recognised(suppressed *regulation.Suppressed) error {
-	lacking, users := suppressed.Missing()
-	if users == 0 {
-		return nil
-	}
-	return fmt.Errorf("users (%d) are suppressed under keys that SUPPRESSION_KEY lacks (%s), so their events can't be left out: set it as ingest has it", users, strings.Join(lacking, ", "))
 }
 
 // withDeadLetters connects to the brokers and gives up when none answers in time.

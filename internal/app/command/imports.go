@@ -112,7 +112,7 @@ func loader(log *deadletters.Log, keys *regulation.Keys) imports.Load {
 			err = errors.New("the workspace has no sources: see `anabranch apply -h`")
 		}
 		if err == nil {
-			err = recognised(&users.Suppressed)
+			err = users.Suppressed.Recognised()
 		}
 		return imports.Terms{Workspace: state.Snapshot, Suppressed: users.Suppressed.Has}, err
 	}

@@ -68,7 +68,7 @@ func TestStatusAndDoctorOfACluster(t *testing.T) {
 		doctor.CheckBrokers:     "ok ",
 		doctor.CheckPermissions: "ok ",
 		doctor.CheckSettings:    "warning INGEST_ADR",
-		doctor.CheckTopics:      "ok  13 topics exist", // apply has created them
+		doctor.CheckTopics:      "ok  14 topics exist", // apply has created them
 		doctor.CheckWorkspace:   "the hosts of 1 endpoints resolve",
 		doctor.CheckGroups:      "no webhook-sink runs",
 	} {

@@ -118,7 +118,7 @@ func withTrace(ctx context.Context, program settings.Program, stages pipeline.St
 		p := &progress{out: program.Err, live: settings.Terminal(program.Err)}
 		way := stages.Way()
 		log := &messagetrace.Log{
-			Topics: brokers.Topics, Workspace: state.Snapshot, Router: way.Router, Sink: way.Sink, Finished: way.Finished,
+			Topics: brokers.Topics, Workspace: state.Snapshot, Router: way.Router, Sink: way.Sink, Archive: way.Archive, Finished: way.Finished,
 			Users: func(ctx context.Context) (*regulation.Register, error) {
 				return users, wstopic.ReadRegulations(ctx, brokers.Kafka, users)
 			},

@@ -39,7 +39,7 @@ type Config struct {
 	ReceiverAddr   string         `env:"RECEIVER_ADDR" envDefault:"127.0.0.1:8082" desc:"run: listen address of the built-in receiver of the example workspace"`
 	ReceiverSecret schemas.Secret `env:"RECEIVER_SECRET" desc:"receive: shared secret that deliveries are signed with, unless --secret says it; empty: they are not signed"`
 	SecretsKey     schemas.Secret `env:"SECRETS_KEY" desc:"keys that encrypt the shared secrets and header values of destinations in the topic workspace: 32 bytes each, in base64 or hexadecimal digits, as openssl rand -base64 32 makes them; of a list the first one encrypts and all decrypt; for apply, run and webhook-sink, and nobody else; empty: they are in the clear"`
-	SuppressionKey schemas.Secret `env:"SUPPRESSION_KEY" desc:"keys of the hashes by which the topic regulations knows suppressed users: 32 bytes each, as for SECRETS_KEY; of a list the first one hashes and all recognise; for ingest, personas, run and dead-letters redrive, and nobody else; empty: the hashes have no key"`
+	SuppressionKey schemas.Secret `env:"SUPPRESSION_KEY" desc:"keys of the hashes by which the topic regulations knows suppressed users: 32 bytes each, as for SECRETS_KEY; of a list the first one hashes and all recognise; for ingest, router, personas, run, dead-letters redrive, import and replay, and nobody else; empty: the hashes have no key"`
 	LogLevel       string         `env:"LOG_LEVEL" envDefault:"info" desc:"debug, info, warn or error"`
 	LogFormat      string         `env:"LOG_FORMAT" desc:"text or json; empty: text on a terminal, JSON otherwise"`
 

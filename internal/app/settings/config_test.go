@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anabranch/anabranch/archive"
 	"github.com/anabranch/anabranch/ingest"
 	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/personas"
@@ -14,7 +15,7 @@ import (
 )
 
 // stages have settings of each kind.
-var stages = pipeline.List{ingest.Stage, router.Stage, personas.Stage, webhooksink.Stage}
+var stages = pipeline.List{ingest.Stage, router.Stage, personas.Stage, webhooksink.Stage, archive.Stage}
 
 func everything() *Config { return &Config{Stages: stages.Make()} }
 

@@ -79,7 +79,7 @@ func TestListOfNone(t *testing.T) {
 func redriven(t *testing.T, y *dltest.Yard, id deadletters.ID, at time.Time) {
 	t.Helper()
 	y.Ensure(t, schemas.TopicRedriven)
-	mark, err := deadletters.Mark(&deadletters.Letter{ID: id, Record: &kgo.Record{}}, at)
+	mark, err := deadletters.Mark(&deadletters.Letter{ID: id, Record: &kgo.Record{}}, at, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,13 +54,14 @@ type parcel struct {
 	mark   *kgo.Record
 }
 
-// pack makes the parcel of a dead letter out of the record that holds its event.
-func pack(l *deadletters.Letter, event *kgo.Record, now time.Time) (parcel, error) {
-	mark, err := deadletters.Mark(l, now)
+// pack makes the parcel of a dead letter out of the record that holds its event, for a
+// topic, on which it may have arrived.
+func pack(l *deadletters.Letter, event *kgo.Record, topic string, arrived bool, now time.Time) (parcel, error) {
+	mark, err := deadletters.Mark(l, now, arrived)
 	if err != nil {
 		return parcel{}, err
 	}
-	fresh := &kgo.Record{Topic: target(l.Headers.Destination), Key: event.Key, Value: event.Value}
+	fresh := &kgo.Record{Topic: topic, Key: event.Key, Value: event.Value}
 	kafka.SetHeaders(fresh, &schemas.Headers{
 		Version:      l.Headers.Version,
 		Source:       l.Headers.Source,
@@ -69,6 +70,7 @@ func pack(l *deadletters.Letter, event *kgo.Record, now time.Time) (parcel, erro
 		Integrations: l.Headers.Integrations,
 		Only:         l.Headers.Only,
 		Origin:       schemas.OriginReplay,
+		Run:          l.Headers.Run,
 	})
 	return parcel{letter: l, event: fresh, mark: mark}, nil
 }

@@ -93,7 +93,7 @@ func (p *plant) abandon(n int) {
 	}
 	var parcels []parcel
 	err = view.Each(p.t.Context(), func(l *deadletters.Letter) error {
-		each, packErr := pack(l, l.Record, time.Now())
+		each, packErr := pack(l, l.Record, schemas.DeliverTopic(l.Headers.Destination), false, time.Now())
 		parcels = append(parcels, each)
 		return packErr
 	})

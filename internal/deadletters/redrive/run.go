@@ -132,7 +132,7 @@ func (r *run) inspect(ctx context.Context, l *deadletters.Letter) (verdict, *kgo
 func (r *run) ensure(ctx context.Context, topics ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	return r.Log.Topics.Ensure(ctx, topics...)
+	return r.Log.Topics.For(r.Workspace.Exports()).Ensure(ctx, topics...)
 }
 
 // topics are those that the plan sends to.
@@ -140,7 +140,8 @@ func (r *run) topics() []string {
 	named := make(map[string]bool)
 	for k := range r.plan {
 		if k.verdict == send {
-			named[target(k.destination)] = true
+			topic, _ := r.target(k.destination)
+			named[topic] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(named))
@@ -160,7 +161,8 @@ func (r *run) send(ctx context.Context, view *deadletters.View) error {
 			r.done.add(l, v)
 			return nil
 		}
-		each, err := pack(l, event, r.markTime())
+		topic, arrived := r.target(l.Headers.Destination)
+		each, err := pack(l, event, topic, arrived, r.markTime())
 		if err != nil {
 			return err
 		}

@@ -84,11 +84,12 @@ func judgeSource(id string, ws *workspace.Snapshot) verdict {
 	return send
 }
 
-// target is the topic that a dead letter of a destination is sent to. Without one
-// it is an event that begins anew: the router finds its destinations.
-func target(destination string) string {
-	if destination == "" {
-		return schemas.TopicRawEvents
+// target is the topic that a dead letter of a destination is sent to, and whether it has
+// arrived there. Without a destination it is an event that begins anew: the router finds its
+// destinations.
+func (r *run) target(destination string) (topic string, arrived bool) {
+	if d, known := r.Workspace.Destination(destination); known {
+		return d.Topic(), d.Is(workspace.TypeTopic)
 	}
-	return schemas.DeliverTopic(destination)
+	return schemas.TopicRawEvents, false
 }

@@ -66,3 +66,33 @@ func TestJudge(t *testing.T) {
 		}
 	}
 }
+
+// TestTargets: what is sent to a topic that others read has arrived, and its mark says so.
+func TestTargets(t *testing.T) {
+	t.Parallel()
+	r := newRun(Settings{Rate: 1, Workspace: workspace.NewSnapshot(nil, []workspace.Destination{
+		{ID: "crm", Type: workspace.TypeWebhooks}, {ID: "cold", Type: workspace.TypeArchive},
+		{ID: "spare", Type: workspace.TypeTopic}, {ID: "warehouse", Type: workspace.TypeTopic, Export: &workspace.Export{Name: "calls"}},
+	})})
+	for id, want := range map[string]struct {
+		topic   string
+		arrived bool
+	}{
+		"": {schemas.TopicRawEvents, false}, "crm": {"deliver.crm", false}, "cold": {"deliver.archive.cold", false},
+		"spare": {"deliver.export.spare", true}, "warehouse": {"calls", true},
+	} {
+		topic, arrived := r.target(id)
+		if topic != want.topic || arrived != want.arrived {
+			t.Errorf("%q: %s, arrived %t", id, topic, arrived)
+		}
+		l := &deadletters.Letter{Record: new(kgo.Record)}
+		l.Headers.Destination = id
+		p, err := pack(l, new(kgo.Record), topic, arrived, time.Now())
+		if err != nil || p.event.Topic != topic {
+			t.Fatalf("%s, %v", p.event.Topic, err)
+		}
+		if _, _, marked, err := deadletters.ReadMark(p.mark); err != nil || marked != arrived {
+			t.Errorf("%q: the mark says %t, %v", id, marked, err)
+		}
+	}
+}

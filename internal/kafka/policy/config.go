@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // Config holds the settings of topics when they are created. They never
@@ -26,6 +28,8 @@ type Config struct {
 	// Remembered is how long a call is known to the router, whose digests of that are kept
 	// longer.
 	Remembered time.Duration
+	// Exports are topics that others read, by name, as the workspace wants them.
+	Exports map[string]schemas.Export
 	// Embedded is true for the embedded broker, whose compaction is not safe
 	// against a crash: topics that hold state are kept whole there, and their
 	// readers take the last record of each key.

@@ -63,18 +63,22 @@ const (
 // when it was created.
 func (c Config) comparePartitions(topic string, want, have int) []Mismatch {
 	variable := "TOPIC_PARTITIONS"
-	if IsDeliver(topic) {
+	if _, of := schemas.RoutedTo(topic); of || PerDestination(topic) {
 		variable = "DELIVER_TOPIC_PARTITIONS"
 	}
 	m := Mismatch{Setting: "partitions", Want: strconv.Itoa(want), Have: strconv.Itoa(have)}
+	_, named := c.Exports[topic]
 	switch {
 	case have == want, want == 0 && slices.Contains(deliverChoices(), have):
 		return nil
+	case named || schemas.PrefixOf(topic) == schemas.ExportPrefix:
+		m.Meaning = "its readers find more or fewer partitions than the workspace says, and if some were added, the keys of many users have moved"
+		m.Advice = fmt.Sprintf("write topic: {partitions: %d} in the workspace if it is meant to be so; else delete the topic once its readers are done with it: it is created again", have)
 	case want == 0:
 		m.Want = "6, 2 or 1"
 		m.Meaning, m.Grave = partitionsAdded, have > slices.Max(deliverChoices())
 		m.Advice = fmt.Sprintf("set %s=%d if it was created that way", variable, have)
-	case topic == schemas.TopicWorkspace, topic == schemas.TopicRegulations, topic == schemas.TopicImports:
+	case topic == schemas.TopicWorkspace, topic == schemas.TopicRegulations, topic == schemas.TopicImports, topic == schemas.TopicReplays:
 		m.Meaning = "only partition 0 is used"
 		m.Advice = "leave it as it is"
 	case topic == schemas.TopicRedriven:
@@ -139,7 +143,7 @@ func compareCleanup(topic string, want, have map[string]string) []Mismatch {
 	m := Mismatch{Setting: cleanupPolicy, Want: want[cleanupPolicy], Have: text, Grave: true}
 	m.Meaning = "only the last of a user's events may be kept"
 	if m.Want == "compact" {
-		m.Meaning = "sources, destinations, suppressed users and what was imported are forgotten when their records are old"
+		m.Meaning = "sources, destinations, suppressed users and what was imported or replayed are forgotten when their records are old"
 	}
 	m.Advice = alter(topic, cleanupPolicy, m.Want)
 	return []Mismatch{m}
@@ -167,6 +171,14 @@ func (c Config) compareRetention(topic string, want, have map[string]string) []M
 			m.Meaning = "a router that starts without its files reads raw-events instead of digests of it, or more digests than it needs"
 		}
 		m.Advice = alter(topic, setting, wanted)
+		if _, export := c.Exports[topic]; export {
+			m.Meaning = "its readers have a longer time for an event than the workspace says, or a shorter one"
+			if setting == RetentionMs {
+				m.Advice += ", or write what you want as topic: {retention: …} in the workspace"
+			}
+			all = append(all, m)
+			continue
+		}
 		if variable := RetentionVariable(topic, setting); variable != "" {
 			m.Advice += ", or set " + variable + " to what you want"
 		}
@@ -219,10 +231,15 @@ func RetentionVariable(topic, setting string) string {
 		return "JOURNAL_RETENTION"
 	case schemas.PrefixOf(topic) == schemas.RetryPrefix:
 		return "RETRY_TOPIC_RETENTION"
-	case IsDeliver(topic):
+	case PerDestination(topic), schemas.PrefixOf(topic) == schemas.ArchivePrefix:
 		return "DELIVER_TOPIC_RETENTION"
 	}
 	return ""
+}
+
+// PerDestination reports whether a topic is one of those that each destination has.
+func PerDestination(topic string) bool {
+	return IsDeliver(topic) || schemas.PrefixOf(topic) == schemas.ReplayPrefix
 }
 
 // alter is the command that changes a setting of a topic.

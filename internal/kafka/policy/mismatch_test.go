@@ -28,7 +28,7 @@ func asCreated(t *testing.T, c Config, topic string) State {
 func everyTopic() []string {
 	return []string{
 		schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicRedriven, schemas.TopicSeen, schemas.TopicJournal, schemas.TopicWorkspace,
-		schemas.DeliverTopic("crm"), schemas.RetryTopic(time.Minute),
+		schemas.DeliverTopic("crm"), schemas.RetryTopic(time.Minute), schemas.ReplayTopic("crm"), schemas.TopicReplays,
 	}
 }
 

@@ -28,6 +28,8 @@ const (
 	embeddedRawBytes         = 128 << 20
 	embeddedJournalBytes     = 16 << 20
 	embeddedBacklogRetention = 24 * time.Hour
+	// Nobody commits what is read of an export, so nothing says what is not needed any more.
+	embeddedExportBytes = 32 << 20
 
 	// A digest is written after the calls that it is of, and read for the last of them.
 	seenSlack = 2 * time.Hour
@@ -79,6 +81,9 @@ func (c Config) Of(name string) (Policy, error) {
 
 func (c Config) known(name string) (Policy, bool) {
 	prefix := schemas.PrefixOf(name)
+	if wanted, is := c.Exports[name]; is || prefix == schemas.ExportPrefix {
+		return c.export(wanted), true
+	}
 	switch {
 	case name == schemas.TopicRawEvents:
 		return Policy{Partitions: c.Partitions, Configs: c.history()}, true
@@ -91,14 +96,16 @@ func (c Config) known(name string) (Policy, bool) {
 		return Policy{Partitions: c.Partitions, Configs: expire(c.Remembered + seenSlack)}, true
 	case name == schemas.TopicJournal:
 		return Policy{Partitions: c.Partitions, Configs: c.journal()}, true
-	case name == schemas.TopicWorkspace, name == schemas.TopicRegulations, name == schemas.TopicImports:
+	case name == schemas.TopicWorkspace, name == schemas.TopicRegulations, name == schemas.TopicImports, name == schemas.TopicReplays:
 		return Policy{Partitions: 1, Configs: c.keepLast()}, true
 	case name == schemas.TopicPersonasInternal:
 		return Policy{Partitions: c.Partitions, Configs: expire(c.internal())}, true
 	case name == schemas.TopicPersonasChangelog:
 		return Policy{Partitions: c.Partitions, Configs: c.keepLast()}, true
-	case prefix == schemas.DeliverPrefix:
+	case prefix == schemas.DeliverPrefix, prefix == schemas.ReplayPrefix:
 		return Policy{Partitions: c.DeliverPartitions, Configs: expire(c.backlog(c.DeliverRetention))}, true
+	case prefix == schemas.ArchivePrefix:
+		return Policy{Partitions: c.apart(), Configs: expire(c.backlog(c.DeliverRetention))}, true
 	case prefix == schemas.RetryPrefix:
 		return Policy{Partitions: c.Partitions, Configs: expire(c.backlog(c.RetryRetention))}, true
 	default:
@@ -121,7 +128,7 @@ func (c Config) optional(name string) map[string]string {
 		return nil
 	}
 	optional := map[string]string{TimestampType: brokersClock}
-	if schemas.PrefixOf(name) != "" {
+	if _, export := c.Exports[name]; export || schemas.PrefixOf(name) != "" {
 		optional[IndexBytes] = strconv.Itoa(smallIndex)
 	}
 	return optional
@@ -157,6 +164,20 @@ func (c Config) journal() map[string]string {
 	}
 	return configs
 }
+
+// export is the policy of a topic that others read. What they have read nobody here knows,
+// so on the embedded broker it is bounded in bytes too.
+func (c Config) export(wanted schemas.Export) Policy {
+	configs := expire(cmp.Or(wanted.Retention, c.backlog(c.DeliverRetention)))
+	if c.Embedded {
+		configs[RetentionBytes] = strconv.Itoa(embeddedExportBytes)
+	}
+	return Policy{Partitions: cmp.Or(wanted.Partitions, c.apart()), Configs: configs}
+}
+
+// apart is how many partitions the topic of a destination gets that the webhook sink does
+// not read: however many such topics there are, it costs no member of the sink anything.
+func (c Config) apart() int { return cmp.Or(c.DeliverPartitions, deliverChoices()[0]) }
 
 func (c Config) deadLetters() time.Duration {
 	return cmp.Or(c.DeadLettersRetention, deadLetterRetention)
@@ -207,13 +228,18 @@ func DeliverPartitions(n int) int {
 // deliverChoices are the numbers that DeliverPartitions chooses from.
 func deliverChoices() []int { return []int{6, 2, 1} }
 
-// BesideRaw reports whether a topic has as many partitions as raw-events, whatever the
-// settings say: what concerns a user is on one partition of each.
-func BesideRaw(topic string) bool {
-	return topic == schemas.TopicPersonasInternal || topic == schemas.TopicPersonasChangelog
+// Beside names the topic that another has as many partitions as, whatever the settings
+// say; false for one that goes by the settings. What concerns a user is on one partition
+// of raw-events and of those of personas, and a destination's replays are fetched by
+// whoever has its live events.
+func Beside(topic string) (other string, ok bool) {
+	if destination, ok := schemas.ReplayedTo(topic); ok {
+		return schemas.DeliverTopic(destination), true
+	}
+	return schemas.TopicRawEvents, topic == schemas.TopicPersonasInternal || topic == schemas.TopicPersonasChangelog
 }
 
-// IsDeliver reports whether a topic is a destination's.
+// IsDeliver reports whether a topic is that of a destination with webhooks.
 func IsDeliver(topic string) bool {
 	return schemas.PrefixOf(topic) == schemas.DeliverPrefix
 }

@@ -91,13 +91,14 @@ func TestRetentionIsAsSet(t *testing.T) {
 	for topic, want := range map[string]struct{ set, unset, embedded time.Duration }{
 		schemas.TopicRawEvents:          {time.Hour, 0, time.Hour},
 		schemas.DeliverTopic("crm"):     {7 * time.Hour, 168 * time.Hour, 24 * time.Hour},
+		schemas.ReplayTopic("crm"):      {7 * time.Hour, 168 * time.Hour, 24 * time.Hour},
 		schemas.RetryTopic(time.Minute): {8 * time.Hour, 168 * time.Hour, 24 * time.Hour},
 		schemas.TopicDeadLetters:        {9 * time.Hour, 720 * time.Hour, 720 * time.Hour},
 		schemas.TopicSeen:               {5 * time.Hour, 2 * time.Hour, 2 * time.Hour},
 		schemas.TopicJournal:            {10 * time.Hour, 720 * time.Hour, 720 * time.Hour},
 		schemas.TopicRedriven:           {18 * time.Hour, 1440 * time.Hour, 1440 * time.Hour},
 	} {
-		for config, want := range map[Config]time.Duration{set: want.set, {}: want.unset, embedded: want.embedded} {
+		for config, want := range map[*Config]time.Duration{&set: want.set, {}: want.unset, &embedded: want.embedded} {
 			p, err := config.Of(topic)
 			if got := p.Configs[RetentionMs]; err != nil || got != strconv.FormatInt(want.Milliseconds(), 10) {
 				t.Errorf("%s with %+v is kept for %s ms, want %s (%v)", topic, config, got, want, err)
@@ -110,7 +111,7 @@ func TestRetentionIsAsSet(t *testing.T) {
 func TestMinInSyncIsTheBrokersUnlessSet(t *testing.T) {
 	t.Parallel()
 	for _, topic := range everyTopic() {
-		for config, want := range map[Config]string{{MinInSync: -1}: "", {MinInSync: 2}: "2"} {
+		for config, want := range map[*Config]string{{MinInSync: -1}: "", {MinInSync: 2}: "2"} {
 			p, err := config.Of(topic)
 			if got := p.Configs[minInSync]; err != nil || got != want {
 				t.Errorf("min.insync.replicas of %s is %q, want %q (%v)", topic, got, want, err)
@@ -128,12 +129,40 @@ func TestOptionalSettings(t *testing.T) {
 		if err != nil || p.Optional[TimestampType] != "LogAppendTime" {
 			t.Errorf("%s: %v (%v)", topic, p.Optional, err)
 		}
-		many := strings.HasPrefix(topic, "deliver.") || strings.HasPrefix(topic, "webhook-retry.")
+		many := strings.HasPrefix(topic, "deliver.") || strings.HasPrefix(topic, "webhook-retry.") || strings.HasPrefix(topic, "replay.")
 		if small := p.Optional[IndexBytes] == "1048576"; small != many {
 			t.Errorf("%s: %v", topic, p.Optional)
 		}
 		if p, err = (Config{Embedded: true}).Of(topic); err != nil || len(p.Optional) > 0 {
 			t.Errorf("%s on the embedded broker: %v (%v)", topic, p.Optional, err)
 		}
+	}
+}
+
+// TestTopicsForOthers are made as the workspace says, and as settings say where it does not.
+// Nobody tells what is read of them, so on the embedded broker bytes bound them too.
+func TestTopicsForOthers(t *testing.T) {
+	t.Parallel()
+	wanted := map[string]schemas.Export{"calls": {Partitions: 12, Retention: time.Hour}, schemas.ExportTopic("a"): {}}
+	for name, tt := range map[string]struct {
+		config     Config
+		topic      string
+		partitions int
+		ms, bytes  string
+	}{
+		"as it says":        {Config{Exports: wanted, DeliverPartitions: 3}, "calls", 12, "3600000", "-1"},
+		"as settings say":   {Config{Exports: wanted, DeliverPartitions: 3, DeliverRetention: 8 * time.Hour}, schemas.ExportTopic("a"), 3, "28800000", "-1"},
+		"as usual":          {Config{}, schemas.ExportTopic("b"), 6, "604800000", "-1"},
+		"embedded":          {Config{Exports: wanted, Embedded: true}, "calls", 12, "3600000", "33554432"},
+		"embedded, usually": {Config{Embedded: true}, schemas.ExportTopic("a"), 6, "86400000", "33554432"},
+		"an archive's":      {Config{}, schemas.ArchiveTopic("a"), 6, "604800000", "-1"},
+	} {
+		p, err := tt.config.Of(tt.topic)
+		if err != nil || p.Partitions != tt.partitions || p.Configs[RetentionMs] != tt.ms || p.Configs[RetentionBytes] != tt.bytes {
+			t.Errorf("%s: %v, %v", name, p, err)
+		}
+	}
+	if _, err := (Config{}).Of("calls"); err == nil {
+		t.Error("a topic that no workspace names is ours")
 	}
 }

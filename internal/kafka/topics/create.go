@@ -1,6 +1,7 @@
 package topics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/anabranch/anabranch/internal/kafka/policy"
-	"github.com/anabranch/anabranch/schemas"
 )
 
 // Create creates those of the named topics that do not exist, and waits for nothing:
@@ -67,7 +67,7 @@ func (t *Admin) createEach(ctx context.Context, names []string) (refused map[str
 	if err != nil {
 		return nil, err
 	}
-	raw, err := t.raw(ctx, names)
+	beside, err := t.beside(ctx, names)
 	if err != nil {
 		return nil, err
 	}
@@ -80,12 +80,7 @@ func (t *Admin) createEach(ctx context.Context, names []string) (refused map[str
 			refused[name] = err
 			continue
 		}
-		switch {
-		case p.Partitions == 0:
-			p.Partitions = deliver
-		case policy.BesideRaw(name) && raw > 0:
-			p.Partitions = raw
-		}
+		p.Partitions = cmp.Or(beside[name], p.Partitions, deliver)
 		alike[p.String()] = append(alike[p.String()], name)
 		policies[p.String()] = p
 	}
@@ -153,7 +148,7 @@ func abridged(names []string) string {
 // settings leave it open: by how many of them there are, those among names
 // included.
 func (t *Admin) automatic(ctx context.Context, names []string) (int, error) {
-	if t.config.DeliverPartitions != 0 || !slices.ContainsFunc(names, policy.IsDeliver) {
+	if t.config.DeliverPartitions != 0 || !slices.ContainsFunc(names, policy.PerDestination) {
 		return t.config.DeliverPartitions, nil
 	}
 	existing, err := t.List(ctx, "")
@@ -165,11 +160,20 @@ func (t *Admin) automatic(ctx context.Context, names []string) (int, error) {
 	return policy.DeliverPartitions(len(slices.Compact(all))), nil
 }
 
-// raw is the number of partitions of raw-events, where it exists and one of names is to
-// have as many; else 0.
-func (t *Admin) raw(ctx context.Context, names []string) (int, error) {
-	if !slices.ContainsFunc(names, policy.BesideRaw) {
-		return 0, nil
+// beside is the number of partitions of those of names that are to have as many as
+// another topic, where that one exists.
+func (t *Admin) beside(ctx context.Context, names []string) (map[string]int, error) {
+	partitions := make(map[string]int)
+	for _, name := range names {
+		other, ok := policy.Beside(name)
+		if !ok {
+			continue
+		}
+		n, err := t.Partitions(ctx, other)
+		if err != nil {
+			return nil, err
+		}
+		partitions[name] = n
 	}
-	return t.Partitions(ctx, schemas.TopicRawEvents)
+	return partitions, nil
 }

@@ -37,23 +37,23 @@ func TestCreateWaitsForNoLeader(t *testing.T) {
 	}
 }
 
-// TestTopicsBesideRawEvents have as many partitions as it, which may be older than the
+// TestTopicsBesideOthers have as many partitions as those, which may be older than the
 // settings.
-func TestTopicsBesideRawEvents(t *testing.T) {
+func TestTopicsBesideOthers(t *testing.T) {
 	t.Parallel()
 	client := testkit.Fake(t).Client(t)
 	before := policy.Config{Partitions: 3, DeliverPartitions: 1, Replication: 1, RawRetention: time.Hour}
 	now := before
-	now.Partitions = 5
-	if err := New(client, before).Ensure(t.Context(), schemas.TopicRawEvents); err != nil {
+	now.Partitions, now.DeliverPartitions = 5, 2
+	if err := New(client, before).Ensure(t.Context(), schemas.TopicRawEvents, schemas.DeliverTopic("crm")); err != nil {
 		t.Fatal(err)
 	}
 	topics := New(client, now)
 	beside := []string{schemas.TopicPersonasInternal, schemas.TopicPersonasChangelog}
-	if err := topics.Ensure(t.Context(), append(beside, schemas.TopicDeadLetters)...); err != nil {
+	if err := topics.Ensure(t.Context(), append(beside, schemas.TopicDeadLetters, schemas.ReplayTopic("crm"), schemas.ReplayTopic("lake"))...); err != nil {
 		t.Fatal(err)
 	}
-	for topic, want := range map[string]int{beside[0]: 3, beside[1]: 3, schemas.TopicDeadLetters: 5} {
+	for topic, want := range map[string]int{beside[0]: 3, beside[1]: 3, schemas.TopicDeadLetters: 5, schemas.ReplayTopic("crm"): 1, schemas.ReplayTopic("lake"): 2} {
 		if n, err := topics.Partitions(t.Context(), topic); err != nil || n != want {
 			t.Errorf("%s has %d partitions (%v), want %d", topic, n, err, want)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/policy"
 	"github.com/anabranch/anabranch/internal/waiting"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // Admin creates, lists and checks topics.
@@ -33,6 +34,13 @@ type Admin struct {
 // caller's to close.
 func New(cl *kgo.Client, config policy.Config) *Admin {
 	return &Admin{Topics: kafka.NewTopics(cl), Client: cl, admin: kadm.NewClient(cl), config: config}
+}
+
+// For returns one that knows the topics that a workspace wants others to read.
+func (t *Admin) For(exports map[string]schemas.Export) *Admin {
+	knowing := *t
+	knowing.config.Exports = exports
+	return &knowing
 }
 
 // Recognise asks the brokers whether they are an embedded one, which has policies of

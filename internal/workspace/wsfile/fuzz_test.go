@@ -16,6 +16,7 @@ func FuzzParse(f *testing.F) {
 		crm, "", "---\n", "sources: []\ndestinations: []\n", source("id: website\nwirteKey: wk"),
 		destination(connected + "endpoints:\n" + endpoints(6)), "a: &a [*a]\n", "a: *b\n", "{", "? [a]\n: b", "%YAML 1.2\n---\n", "- - - -", "sources: [", "\ufeff{}",
 		"sources: &x [{id: a, writeKey: {file: secrets/crm}}]\ndestinations: *x\n", "a: !!binary aGVsbG8=\n", "<<: {a: b}\n", "# \n#", "a: |\n  b\n c", "k: >-2\n    a\n  b",
+		typed("type: topic\ntopic: {name: a.b, partitions: 3, retention: 1h}"), typed("type: archive\narchive: {bucket: abc, accessKey: a, secretKey: b, maxBytes: 1KiB}"),
 		planOf("action: block\nevents: {e: {properties: {'a b': {type: integer}}}}"), planOf("events: {'': {}}\npage: {properties: {\"\\t\": {type: date}}}"),
 	} {
 		f.Add(seed)
@@ -48,13 +49,23 @@ func checkRefusal(t *testing.T, err error, lines int) {
 	}
 }
 
+// checkDestination wants what goes with its type, and nothing else.
+func checkDestination(t *testing.T, d *workspace.Destination) {
+	t.Helper()
+	webhooks := d.Type == workspace.TypeWebhooks
+	if !schemas.ValidID(d.ID) || webhooks != (len(d.Endpoints) > 0) || len(d.Endpoints) > workspace.MaxEndpoints || !webhooks && d.SharedSecret != "" {
+		t.Errorf("destination %+v", d)
+	}
+	if d.Type != workspace.TypeTopic && d.Export != nil || (d.Type == workspace.TypeArchive) != (d.Archive != nil) || !schemas.ValidTopic(d.Topic()) {
+		t.Errorf("destination %+v of type %s", d, d.Type)
+	}
+}
+
 // checkAccepted wants a workspace that keeps the rules and survives the topic.
 func checkAccepted(t *testing.T, s *workspace.Snapshot) {
 	t.Helper()
 	for _, d := range s.Destinations() {
-		if !schemas.ValidID(d.ID) || d.Type != workspace.TypeWebhooks || len(d.Endpoints) < 1 || len(d.Endpoints) > workspace.MaxEndpoints {
-			t.Errorf("destination %+v", d)
-		}
+		checkDestination(t, d)
 		for _, id := range d.Sources {
 			if _, ok := s.Source(id); !ok {
 				t.Errorf("destination %s: unknown source %q", d.ID, id)

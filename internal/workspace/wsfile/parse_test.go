@@ -56,6 +56,19 @@ func destination(keys string) string {
 		"destinations:\n  - id: crm\n    type: webhooks\n" + indent(keys)
 }
 
+// typed is a file with a destination of any type, whose keys begin on line 5.
+func typed(keys string) string {
+	return "sources:\n  - {id: website, writeKey: wk}\ndestinations:\n  - id: crm\n" + indent(keys)
+}
+
+func exported(keys string) string {
+	return typed("type: topic\n" + connected + "topic: {" + keys + "}")
+}
+
+func archived(keys string) string {
+	return typed("type: archive\n" + connected + "archive: {" + keys + "}")
+}
+
 func indent(keys string) string {
 	return "    " + strings.ReplaceAll(strings.TrimSpace(keys), "\n", "\n    ") + "\n"
 }
@@ -97,11 +110,29 @@ func TestParseReportsProblems(t *testing.T) {
 			"1: sources[0].id: missing: expected " + wantID,
 			"1: sources[0].writeKey: missing: expected text, {env: NAME} or {file: PATH}",
 			"2: destinations[0].id: missing: expected " + wantID,
-			"2: destinations[0].type: missing: expected webhooks",
 			"2: destinations[0].sources: missing: expected a list of ids of sources",
 			"2: destinations[0].endpoints: missing: expected 1 to 5 endpoints",
 		}},
-		"another type":               {strings.Replace(destination(connected+delivered), "webhooks", "webhook", 1), []string{`9: destinations[0].type: "webhook": expected webhooks`}},
+		"another type": {strings.Replace(destination(connected+delivered), "webhooks", "webhook", 1), []string{`9: destinations[0].type: "webhook": expected one of webhooks, topic, archive`}},
+		"endpoints of a topic": {typed("type: topic\n" + connected + "sharedSecret: s\n" + delivered), []string{
+			"7: destinations[0].sharedSecret: goes with type: webhooks: expected no such key with type: topic",
+			"8: destinations[0].endpoints: goes with type: webhooks: expected no such key with type: topic",
+		}},
+		"a topic of webhooks":        {typed(connected + delivered + "topic: {}"), []string{"7: destinations[0].topic: goes with type: topic: expected no such key with type: webhooks"}},
+		"an archive of nothing":      {typed("type: archive\n" + connected), []string{"4: destinations[0].archive: missing: expected a mapping with the key directory or bucket"}},
+		"an archive in two places":   {archived("directory: a, bucket: abc"), []string{"7: destinations[0].archive: a mapping: expected exactly one of the keys directory and bucket"}},
+		"an archive in no place":     {archived("maxAge: 1m"), []string{"7: destinations[0].archive: a mapping: expected exactly one of the keys directory and bucket"}},
+		"a directory with a region":  {archived("directory: a, region: eu"), []string{"7: destinations[0].archive: a mapping: expected a bucket with the keys endpoint, region, prefix, accessKey and secretKey; a directory has none of them"}},
+		"half a key":                 {archived("bucket: abc, secretKey: " + wstest.Canary), []string{"7: destinations[0].archive: a mapping: expected accessKey and secretKey, or neither"}},
+		"a size without a unit":      {archived("bucket: abc, maxBytes: 64"), []string{`7: destinations[0].archive.maxBytes: "64": expected a size such as 64MiB, 1KiB to 4GiB`}},
+		"a size too large":           {archived("bucket: abc, maxBytes: 5GiB"), []string{`7: destinations[0].archive.maxBytes: "5GiB": expected a size such as 64MiB, 1KiB to 4GiB`}},
+		"a bucket in capitals":       {archived("bucket: Calls"), []string{`7: destinations[0].archive.bucket: "Calls": expected the name of a bucket: lower-case letters, digits, dots and hyphens, 3 to 63, with a letter or digit at either end`}},
+		"a topic that is taken":      {exported("name: raw-events"), []string{`7: destinations[0].topic.name: "raw-events": expected another name: this one is kept for topics of Anabranch or the brokers`}},
+		"a topic in our namespace":   {exported("name: deliver.crm"), []string{`7: destinations[0].topic.name: "deliver.crm": expected another name: this one is kept for topics of Anabranch or the brokers`}},
+		"a topic of the brokers":     {exported("name: __consumer_offsets"), []string{`7: destinations[0].topic.name: "__consumer_offsets": expected another name: this one is kept for topics of Anabranch or the brokers`}},
+		"a topic that Kafka refuses": {exported("name: shop/calls"), []string{`7: destinations[0].topic.name: "shop/calls": expected a name that Kafka takes for a topic: letters, digits, dots, hyphens and underscores, 1 to 249`}},
+		"no partitions":              {exported("partitions: 0"), []string{`7: destinations[0].topic.partitions: "0": expected a whole number, 1 to 1000`}},
+		"one topic twice":            {exported("name: calls") + "  - {id: b, type: topic, sources: [], topic: {name: calls}}\n", []string{`8: destinations[1].topic.name: "calls": expected a topic of its own; line 7 has the same`}},
 		"unknown source":             {destination("sources: [website, shop]\n" + delivered), []string{`10: destinations[0].sources[1]: "shop": expected the id of one of the sources, or personas`}},
 		"source named twice":         {destination("sources: [app, app]\n" + delivered), []string{`10: destinations[0].sources[1]: "app": expected an entry of its own; line 10 has the same`}},
 		"source of another kind":     {destination("sources: [[app]]\n" + delivered), []string{"10: destinations[0].sources[0]: a list: expected " + wantID}},

@@ -123,6 +123,11 @@ func TestTheSchemaRefusesMistakes(t *testing.T) {
 		"two references":         {"{env: CRM_SECRET}", "{env: A, file: b}"},
 		"a reference to nothing": {"{env: CRM_SECRET}", "{env: }"},
 		"another type":           {"type: webhooks", "type: webhook"},
+		"a type without its key": {"type: webhooks\n    name: CRM", "type: archive"},
+		"a key of another type":  {"type: topic", "type: webhooks"},
+		"a topic of ours":        {"shop.calls", "deliver.calls"},
+		"a size without a unit":  {"8MiB", "8"},
+		"a bucket in capitals":   {"bucket: calls", "bucket: Calls"},
 		"a source named twice":   {"sources: [website]", "sources: [website, website]"},
 		"sources of another form": {
 			"sources: [website]", "sources: website",

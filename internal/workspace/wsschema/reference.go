@@ -61,7 +61,7 @@ func definitionRows(w io.Writer, all []definition.Row, first, indent string) {
 func rows(w io.Writer, s *kind.Shape, first, indent string) {
 	for i := range s.Fields {
 		f := &s.Fields[i]
-		line(w, first+f.Key, f.Shape, initial(f), f.Desc, boundsOf(f))
+		line(w, first+f.Key, f.Shape, initial(f), f.Desc+f.Only.String(), boundsOf(f))
 		below(w, f.Shape, indent+"  ")
 		first = indent
 	}

@@ -91,11 +91,46 @@ func structure(s *kind.Shape) schema {
 	for i := range s.Fields {
 		f := &s.Fields[i]
 		properties[f.Key] = described(f)
-		if f.Required() {
+		if f.Required() && f.Only.Key == "" {
 			required = append(required, f.Key)
 		}
 	}
-	return schema{"type": "object", "properties": properties, "additionalProperties": false, "required": required}.trimmed()
+	return schema{"type": "object", "properties": properties, "additionalProperties": false, "required": required, "allOf": cases(s)}.trimmed()
+}
+
+// cases says for each word that decides about other fields which of them are required with
+// it, and which are not allowed.
+func cases(s *kind.Shape) []schema {
+	owner := s.Decides()
+	if owner == nil {
+		return nil
+	}
+	var all []schema
+	for _, word := range owner.Rule.Words {
+		when := schema{"properties": schema{owner.Key: schema{"const": word}}}
+		if word != owner.Default {
+			when["required"] = []string{owner.Key}
+		}
+		all = append(all, schema{"if": when, "then": caseOf(s, word)})
+	}
+	return all
+}
+
+func caseOf(s *kind.Shape, word string) schema {
+	var required []string
+	properties := make(schema)
+	for i := range s.Fields {
+		f := &s.Fields[i]
+		switch {
+		case f.Only.Key == "":
+		case f.Only.Word != word:
+			properties[f.Key] = false
+		case f.Required():
+			properties[f.Key] = true // Ajv's strict mode asks for it
+			required = append(required, f.Key)
+		}
+	}
+	return schema{"properties": properties, "required": required}.trimmed()
 }
 
 func described(f *kind.Field) schema {
@@ -151,7 +186,7 @@ func text(s *kind.Shape) schema {
 				"file": schema{"anyOf": scalars(schema{"minLength": 1}), "description": "path of the file that holds it, relative to this one"},
 			},
 		})}
-	case s.Rule.Check != nil && s.Rule.Check("1") != "":
+	case s.Rule.Check != nil && s.Rule.Check("1") != "" && s.Rule.Check("100") != "" && s.Rule.Check("true") != "":
 		of := key(s)
 		of["type"] = "string"
 		return of

@@ -2,7 +2,6 @@ package wstopic
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -176,7 +175,7 @@ func (f *Follower) observe(err error) {
 		return
 	}
 	f.metrics.unreadable.Inc()
-	if errors.Is(err, wsrecord.ErrKind) || schemas.IsLaterVersion(err) {
+	if wsrecord.Later(err) {
 		if !f.outdated {
 			f.outdated = true
 			f.log.Warn("a later release wrote to the workspace; what this one does not understand stays as it was, further such records are only counted: upgrade this process", "error", err)

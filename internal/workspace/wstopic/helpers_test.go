@@ -24,7 +24,7 @@ func publisher(tb testing.TB, c *testkit.Cluster) *Publisher {
 	admin := kadm.NewClient(c.Client(tb))
 	return &Publisher{
 		Kafka: c.Options(),
-		Ensure: func(ctx context.Context, topics ...string) error {
+		Ensure: func(ctx context.Context, _ map[string]schemas.Export, topics ...string) error {
 			for _, topic := range topics {
 				_, err := admin.CreateTopic(ctx, 1, -1, nil, topic)
 				if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {

@@ -39,8 +39,9 @@ type Publisher struct {
 	// Ensure creates topics that are missing and returns when they can be
 	// written to. It is called for the topic of the workspace, and for those of
 	// all destinations before a record names them: a router that hears of a
-	// destination without a topic would fail the transaction in hand.
-	Ensure func(ctx context.Context, topics ...string) error
+	// destination without a topic would fail the transaction in hand. Exports say what is
+	// wanted of those among them that others read.
+	Ensure func(ctx context.Context, exports map[string]schemas.Export, topics ...string) error
 }
 
 // Apply puts a workspace in force, visible to whoever reads from then on, and
@@ -62,7 +63,7 @@ func (p *Publisher) Seed(ctx context.Context, example *workspace.Snapshot) ([]wo
 var errOvertaken = errors.New("another publisher changed the workspace first")
 
 func (p *Publisher) publish(ctx context.Context, next *workspace.Snapshot, byPeople bool) ([]workspace.Change, error) {
-	if err := p.Ensure(ctx, schemas.TopicWorkspace); err != nil {
+	if err := p.Ensure(ctx, nil, schemas.TopicWorkspace); err != nil {
 		return nil, fmt.Errorf("publish workspace: %w", err)
 	}
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
@@ -99,7 +100,7 @@ func (p *Publisher) attempt(ctx context.Context, next *workspace.Snapshot, byPeo
 	}
 	// All destinations, not the new ones alone: a topic that somebody deleted
 	// comes back with the next apply.
-	if err = p.Ensure(ctx, deliverTopics(next)...); err != nil {
+	if err = p.Ensure(ctx, next.Exports(), next.Topics()...); err != nil {
 		return nil, err
 	}
 	records, err := state.table.Encode(changes, sealed)
@@ -113,12 +114,4 @@ func (p *Publisher) attempt(ctx context.Context, next *workspace.Snapshot, byPeo
 		return nil, nil
 	}
 	return changes, p.commit(ctx, records, state.end)
-}
-
-func deliverTopics(s *workspace.Snapshot) []string {
-	topics := make([]string, len(s.Destinations()))
-	for i, d := range s.Destinations() {
-		topics[i] = schemas.DeliverTopic(d.ID)
-	}
-	return topics
 }

@@ -27,7 +27,7 @@ func TestApplyAndRead(t *testing.T) {
 	c := testkit.Brokers(t)
 	p := publisher(t, c)
 	want := wstest.CRM()
-	if diff := cmp.Diff([]string{"+ source website", "+ destination crm", "+ audience big_spenders", "+ trait orders_30d", "+ identity settings"}, wstest.Lines(apply(t, p, want))); diff != "" {
+	if diff := cmp.Diff([]string{"+ source website", "+ destination crm", "+ destination glacier", "+ destination shelf", "+ destination warehouse", "+ audience big_spenders", "+ trait orders_30d", "+ identity settings"}, wstest.Lines(apply(t, p, want))); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
 	state := read(t, c)
@@ -35,7 +35,7 @@ func TestApplyAndRead(t *testing.T) {
 	if !state.Applied {
 		t.Error("not known to be applied")
 	}
-	c.ReadAll(t, schemas.TopicWorkspace, 6)
+	c.ReadAll(t, schemas.TopicWorkspace, 9)
 }
 
 func TestApplyWritesTheDifferenceAlone(t *testing.T) {
@@ -112,12 +112,12 @@ func TestApplyEnsuresTopicsFirst(t *testing.T) {
 	p := publisher(t, c)
 	var ensured []string
 	create := p.Ensure
-	p.Ensure = func(ctx context.Context, topics ...string) error {
+	p.Ensure = func(ctx context.Context, exports map[string]schemas.Export, topics ...string) error {
 		if state, err := Read(ctx, c.Options()); err != nil || len(state.Snapshot.Destinations()) > 0 {
 			t.Errorf("the destination was published before its topic, or %v", err)
 		}
 		ensured = append(ensured, topics...)
-		return create(ctx, topics...)
+		return create(ctx, exports, topics...)
 	}
 	apply(t, p, wstest.Of("a", "b"))
 	if diff := cmp.Diff([]string{schemas.TopicWorkspace, "deliver.a", "deliver.b"}, ensured); diff != "" {
@@ -130,11 +130,11 @@ func TestApplyWithoutItsTopics(t *testing.T) {
 	c := testkit.Brokers(t)
 	p := publisher(t, c)
 	create, refusal := p.Ensure, errors.New("create topic deliver.a: refused")
-	p.Ensure = func(ctx context.Context, topics ...string) error {
+	p.Ensure = func(ctx context.Context, exports map[string]schemas.Export, topics ...string) error {
 		if topics[0] == "deliver.a" {
 			return refusal
 		}
-		return create(ctx, topics...)
+		return create(ctx, exports, topics...)
 	}
 	if _, err := p.Apply(timeout(t), wstest.Of("a")); !errors.Is(err, refusal) {
 		t.Errorf("Apply: %v, want %v", err, refusal)

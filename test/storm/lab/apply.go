@@ -12,11 +12,14 @@ import (
 	"github.com/anabranch/anabranch/internal/broker"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // Apply puts the workspace in force.
 func (l *Lab) Apply(ctx context.Context) error {
-	publisher := wstopic.Publisher{Kafka: l.Kafka, Ensure: l.topics.Ensure}
+	publisher := wstopic.Publisher{Kafka: l.Kafka, Ensure: func(ctx context.Context, exports map[string]schemas.Export, names ...string) error {
+		return l.topics.For(exports).Ensure(ctx, names...)
+	}}
 	_, err := publisher.Apply(ctx, l.snapshot())
 	return err
 }

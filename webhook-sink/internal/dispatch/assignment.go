@@ -58,6 +58,7 @@ func (d *Dispatcher) Assign(added map[string][]int32, before map[partition.Place
 			d.seek(p)
 		}
 	}
+	d.fill()
 }
 
 // Identify notes of which topic the records of a partition are. It is called before
@@ -89,6 +90,7 @@ func (d *Dispatcher) Release(gone map[string][]int32) []<-chan struct{} {
 		d.close(p)
 		idle = append(idle, p.idle)
 	})
+	d.fill()
 	return idle
 }
 
@@ -98,6 +100,7 @@ func (d *Dispatcher) Forget(gone map[string][]int32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.each(gone, d.forget)
+	d.fill()
 }
 
 // ForgetTopic ends the assignment of all partitions of a topic.
@@ -109,6 +112,7 @@ func (d *Dispatcher) ForgetTopic(topic string) {
 			d.forget(p)
 		}
 	}
+	d.fill()
 }
 
 func (d *Dispatcher) forget(p *part) {
@@ -116,7 +120,8 @@ func (d *Dispatcher) forget(p *part) {
 	delete(d.parts, p.Place)
 }
 
-// close lets nothing of p start any more and drops what waits.
+// close lets nothing of p start any more and drops what waits. What waited behind that may
+// start then: who calls it fills the slots.
 func (d *Dispatcher) close(p *part) {
 	if !p.closing {
 		p.closing = true

@@ -130,13 +130,15 @@ func (d *Dispatcher) Take(at partition.Place, jobs []*Job) {
 
 // Done takes back a job that was worked on, with the outcome of its attempt: none of a
 // job that was only put back, and abandoned of one that our own shutdown cut short,
-// even where its attempt had ended but what it calls for was not written. It returns
-// the next job for the same worker, nil when there is none.
+// even where its attempt had ended but what it calls for was not written. A job of a replay
+// whose attempt was withheld is not finished: it waits for another one. It returns the next
+// job for the same worker, nil when there is none.
 func (d *Dispatcher) Done(j *Job, o outcome.Outcome) *Job {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	p := j.part
-	if o.Verdict != outcome.Abandoned { // else it stays begun, and the watermark never passes it
+	waits := p.Replay && o.Verdict == outcome.Withheld
+	if !waits && o.Verdict != outcome.Abandoned { // else it stays begun, and the watermark never passes it
 		p.Finish(j.Record.Offset, j.reading, j.aside)
 		d.Tell()
 	}
@@ -144,9 +146,11 @@ func (d *Dispatcher) Done(j *Job, o outcome.Outcome) *Job {
 	// What the job held is given back before anything else may start: what starts next
 	// is decided by these counts.
 	if j.slot {
-		d.queues.Ended(j.queue, p.Retry, o, j.size, now.Sub(j.began), now)
+		d.queues.Ended(j.queue, p.Retry, j.beside, o, j.size, now.Sub(j.began), now)
 	}
 	switch {
+	case waits && !p.closing && !d.stopped:
+		d.queues.PutBack(j.queue, j.key, j, o.Until, now)
 	case !p.Retry:
 		d.discharge(j)
 		j.queue.Lanes.Release(j.key)
@@ -194,7 +198,10 @@ func (d *Dispatcher) next(now time.Time) *Job {
 	if !ok {
 		return nil
 	}
-	j.slot, j.began = true, now
+	j.slot, j.began, j.beside = true, now, j.queue.Slots.Replays > 0
+	if j.IsReplay() {
+		j.beside = j.queue.Slots.Replays > 1 // it is one of them
+	}
 	if j.IsRetry() && !j.Headers.Due.IsZero() {
 		d.Gauges.Lateness.Observe(now.Sub(j.Headers.Due).Seconds())
 	}

@@ -39,6 +39,8 @@ type model struct {
 	naps   map[*queues.Queue[*Job]]time.Time
 	events map[string]int // how often each was delivered
 	aside  int            // keys that were away at checks
+
+	replays, putBack int // starts of replayed events, and how many of them were withheld
 }
 
 const (
@@ -62,6 +64,9 @@ func newModel(t *testing.T, random *rand.Rand) *model {
 	topics := []string{onFiveSeconds, onTwoMinutes}
 	for d := range modelDestinations {
 		topics = append(topics, schemas.DeliverTopic("d"+strconv.Itoa(d)))
+		if d%2 == 0 {
+			topics = append(topics, schemas.ReplayTopic("d"+strconv.Itoa(d)))
+		}
 	}
 	for _, topic := range topics {
 		for n := range modelPartitions {
@@ -112,7 +117,9 @@ func (m *model) end() {
 	if j == nil {
 		return
 	}
-	if next := m.floor.Done(j, m.outcome(j)); next != nil {
+	o := m.outcome(j)
+	m.landed(j, o)
+	if next := m.floor.Done(j, o); next != nil {
 		m.floor.mu.Lock()
 		defer m.floor.mu.Unlock()
 		m.begun(next)
@@ -131,12 +138,24 @@ func (m *model) land() *Job {
 	j := m.floor.flying[i]
 	m.floor.flying = slices.Delete(m.floor.flying, i, i+1)
 	delete(m.busy, lane(j))
+	return j
+}
+
+// landed notes what a job has come to, before the dispatcher is told.
+func (m *model) landed(j *Job, o outcome.Outcome) {
+	m.floor.mu.Lock()
+	defer m.floor.mu.Unlock()
+	if j.IsReplay() && o.Verdict == outcome.Withheld {
+		delete(m.jobs, j) // and starts once more
+		m.last[lane(j)] = j.Record.Offset - 1
+		m.putBack++
+		return
+	}
 	l := m.byName[j.part.Place]
 	l.finished[j.Record.Offset] = true
 	if j.part == m.floor.parts[j.part.Place] {
 		l.owned[j.Record.Offset] = true
 	}
-	return j
 }
 
 // outcome is what a worker would do with a job.
@@ -148,6 +167,8 @@ func (m *model) outcome(j *Job) outcome.Outcome {
 		m.again(h, c.Reserved, true)
 	case !c.Slot:
 		m.again(h, h.Due, h.Reserved)
+	case m.down[h.Destination] && j.IsReplay():
+		o.Verdict, o.Until = outcome.Withheld, time.Now().Add(m.upTo(5*time.Second))
 	case m.down[h.Destination]:
 		o.Verdict = outcome.Withheld
 		m.again(h, time.Now().Add(5*time.Second+m.upTo(time.Minute)), false)
@@ -283,7 +304,7 @@ func (m *model) step() {
 }
 
 func TestDispatcherKeepsItsPromises(t *testing.T) {
-	aside := 0
+	aside, replays, putBack := 0, 0, 0
 	for seed := range uint64(40) {
 		synctest.Test(t, func(t *testing.T) {
 			m := newModel(t, rand.New(rand.NewPCG(seed, 9)))
@@ -298,10 +319,10 @@ func TestDispatcherKeepsItsPromises(t *testing.T) {
 			} else {
 				m.drain()
 			}
-			aside += m.aside
+			aside, replays, putBack = aside+m.aside, replays+m.replays, putBack+m.putBack
 		})
 	}
-	if aside < 1000 {
-		t.Errorf("%d times a key was away at a check, expected many", aside)
+	if aside < 1000 || replays < 1000 || putBack < 100 {
+		t.Errorf("%d times a key was away at a check, %d replayed events started, %d were withheld; expected many", aside, replays, putBack)
 	}
 }

@@ -13,10 +13,17 @@ import (
 // feed returns the queue that a partition feeds.
 func (d *Dispatcher) feed(p *part) *queues.Queue[*Job] {
 	if p.queue == nil {
-		p.queue = d.queues.Of(p.Destination)
+		p.queue = d.queueOf(p)
 		d.queues.Feed(p.queue, p.Topic)
 	}
 	return p.queue
+}
+
+func (d *Dispatcher) queueOf(p *part) *queues.Queue[*Job] {
+	if p.Replay {
+		return d.queues.OfReplays(p.Destination)
+	}
+	return d.queues.Of(p.Destination)
 }
 
 // push puts a first attempt into the lane of its key, and on its account.

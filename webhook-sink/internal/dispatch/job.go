@@ -39,6 +39,7 @@ type Job struct {
 
 	slot     bool      // it holds a slot of its destination; a retry without one is only put back
 	began    time.Time // when it got that slot
+	beside   bool      // others of a replay were in flight at its destination then
 	turn     time.Time // when a retry is looked at
 	reserved time.Time // the slot it is put back for, zero for none
 }
@@ -64,7 +65,7 @@ func (j *Job) PutAway() { jobs.Put(j) }
 // names, if it names one.
 func (j *Job) Read() {
 	j.Headers, j.Err = kafka.HeadersOf(j.Record)
-	if id, ok := schemas.DestinationOf(j.Record.Topic); ok {
+	if id, ok := partition.DestinationOf(j.Record.Topic); ok {
 		j.Headers.Destination = id
 	}
 }
@@ -77,6 +78,10 @@ func (j *Job) Offset() int64 { return j.Record.Offset }
 
 // IsRetry reports whether the job came from a retry topic.
 func (j *Job) IsRetry() bool { return j.part.Retry }
+
+// IsReplay reports whether a replay sent the event, and this is the first attempt at it:
+// it came from a topic of replays.
+func (j *Job) IsReplay() bool { return j.part.Replay }
 
 // Case is what there is to decide about the job.
 func (j *Job) Case() schedule.Case {

@@ -47,6 +47,13 @@ func (m *model) begunFirst(j *Job) {
 		m.t.Errorf("%s: offset %d started after %d", lane(j), j.Record.Offset, last)
 	}
 	m.busy[lane(j)], m.last[lane(j)] = j, j.Record.Offset
+	if !j.IsReplay() {
+		return
+	}
+	m.replays++
+	if live := m.floor.queues.ByID[j.part.Destination]; live.Lanes.Ready() || live.Due.Len() > 0 {
+		m.t.Errorf("%s@%d of a replay started, and a live event waits", lane(j), j.Record.Offset)
+	}
 }
 
 func (m *model) begunRetry(j *Job) {
@@ -96,9 +103,14 @@ func (m *model) checkLimits() {
 		m.t.Fatalf("%d in flight, the limit is %d, and the dispatcher counts %d", attempts, f.queues.Limits.Total, f.queues.InFlight)
 	}
 	for _, q := range f.queues.ByID {
-		if firsts[q] != q.Slots.Firsts || retries[q] != q.Slots.Retries || firsts[q]+retries[q] > f.queues.Limits.Each || retries[q] > max(1, f.queues.Limits.Each/2) {
-			m.t.Fatalf("%d first attempts and %d retries in flight, the limit is %d, and the dispatcher counts %d and %d",
-				firsts[q], retries[q], f.queues.Limits.Each, q.Slots.Firsts, q.Slots.Retries)
+		replays, half := 0, max(1, f.queues.Limits.Each/2)
+		if q.Replays != nil {
+			replays = firsts[q.Replays]
+		}
+		if firsts[q] != q.Slots.Firsts || retries[q] != q.Slots.Retries || replays != q.Slots.Replays ||
+			firsts[q]+retries[q]+replays > f.queues.Limits.Each || retries[q] > half || replays > half {
+			m.t.Fatalf("%d first attempts, %d retries and %d replayed in flight, the limit is %d, and the dispatcher counts %+v",
+				firsts[q], retries[q], replays, f.queues.Limits.Each, q.Slots)
 		}
 	}
 }
@@ -163,6 +175,10 @@ func (m *model) checkQueues() {
 		})
 		due, bytes, queued = due+q.Due.Len(), bytes+own, queued+q.Bytes+q.AsideBytes
 		aside += q.AsideKeys
+		if r := q.Replays; r != nil {
+			queued, aside = queued+r.Bytes+r.AsideBytes, aside+r.AsideKeys
+			m.checkReplays(id, r)
+		}
 		if own != q.DueBytes || q.Due.Len() > queues.MaxDue {
 			m.t.Fatalf("%d retries of %s wait with %d bytes, on their account are %d", q.Due.Len(), id, own, q.DueBytes)
 		}
@@ -201,9 +217,9 @@ func (m *model) checkIdle(id string, q *queues.Queue[*Job]) {
 	f := m.floor
 	switch {
 	case m.halted:
-	case q.Lanes.Ready() && f.queues.Limits.Room(&q.Slots, f.queues.InFlight):
+	case q.Lanes.Ready() && f.queues.Limits.Room(q.Slots, f.queues.InFlight):
 		m.t.Fatalf("a first attempt of %s could start", id)
-	case q.Due.Len() == 0 || !f.queues.Limits.Retry(&q.Slots, f.queues.InFlight):
+	case q.Due.Len() == 0 || !f.queues.Limits.Retry(q.Slots, f.queues.InFlight):
 		delete(m.naps, q)
 	case !q.Napping:
 		m.t.Fatalf("a retry of %s could start", id)
@@ -211,6 +227,23 @@ func (m *model) checkIdle(id string, q *queues.Queue[*Job]) {
 		m.naps[q] = time.Now()
 	case time.Since(m.naps[q]) > 2*time.Second:
 		m.t.Fatalf("no retry of %s has started for %s", id, time.Since(m.naps[q]))
+	}
+}
+
+// checkReplays: what may start behind all live events has started, and a nap is over when
+// retries have had what they reserved.
+func (m *model) checkReplays(id string, r *queues.Queue[*Job]) {
+	f, live := m.floor, m.floor.queues.ByID[id]
+	switch {
+	case m.halted:
+	case !r.Lanes.Ready() || live.Lanes.Ready() || live.Due.Len() > 0 || !f.queues.MayReplay(r, time.Now()):
+		delete(m.naps, r)
+	case !r.Napping:
+		m.t.Fatalf("a replayed event of %s could start", id)
+	case m.naps[r].IsZero():
+		m.naps[r] = time.Now()
+	case time.Since(m.naps[r]) > 2*time.Minute:
+		m.t.Fatalf("no replayed event of %s has started for %s", id, time.Since(m.naps[r]))
 	}
 }
 

@@ -49,7 +49,7 @@ func (d *Dispatcher) Progress() []partition.Progress {
 	all := make([]partition.Progress, 0, len(d.parts))
 	for _, p := range d.parts {
 		// Its topic may be paused for what other partitions have brought.
-		paused := p.parked.IsPaused() || d.queues.IsPaused(p.Destination)
+		paused := p.parked.IsPaused() || d.queues.IsPaused(p.Destination, p.Replay)
 		all = append(all, p.Progress(paused, paused || p.closing))
 	}
 	return all

@@ -149,7 +149,7 @@ func entry(r *kgo.Record, f schedule.Fate, o outcome.Outcome, now time.Time) for
 	h := &f.Headers
 	one := format.Attempt{
 		Offset: r.Offset, Destination: h.Destination, Source: h.Source, Outcome: outcomeOf(f.Ending),
-		Reason: h.Reason, Endpoints: o.Asked, Took: o.Took, At: now, Number: h.Attempt, Withheld: h.Withheld,
+		Reason: h.Reason, Endpoints: o.Asked, Took: o.Took, At: now, Number: h.Attempt, Withheld: h.Withheld, Run: h.Run,
 	}
 	switch {
 	case one.Outcome.Waits():

@@ -51,6 +51,11 @@ func (l *Lanes[T]) Pop() (T, bool) {
 	return first.item, true
 }
 
+// PutBack takes back an item that was handed out for key, which stays busy: it comes next.
+func (l *Lanes[T]) PutBack(key string, item T) {
+	l.ready = slices.Insert(l.ready, 0, keyed[T]{key, item})
+}
+
 // Release says that the item handed out for key is done with: the next of that
 // key may follow it.
 func (l *Lanes[T]) Release(key string) {

@@ -22,7 +22,7 @@ type Views struct {
 // gathered are the series that are made anew for each scrape, so those of partitions
 // that have left are gone with them.
 type gathered struct {
-	byDestination, byDelay                  lag.Gauges
+	byDestination, byDelay, ofReplays       lag.Gauges
 	busyKeys, busyEvents, stalled, breakers *prometheus.Desc
 }
 
@@ -36,6 +36,12 @@ func newGathered() gathered {
 				"Events on the destination's own topic that are not finished, on the partitions of this process. Markers of the router's transactions among those not fetched yet are counted too.", "destination"),
 			Oldest: desc("oldest_undelivered_seconds",
 				"How long ago ingest accepted the oldest unfinished event on the destination's own topic, on the partitions of this process; 0 when there is none. Events that wait for another attempt are on the retry topics.", "destination"),
+		},
+		ofReplays: lag.Gauges{
+			Lag: desc("replay_lag_records",
+				"Events that replays have sent to the destination and that are not finished, on the partitions of this process. They wait behind live events, and while the destination is down; they are no part of lag_records.", "destination"),
+			Oldest: desc("oldest_replay_seconds",
+				"How long ago a replay sent the oldest unfinished of those events; 0 when there is none.", "destination"),
 		},
 		busyKeys: desc("busy_keys",
 			"Keys (users) set aside so that others do not wait for them, on the partitions of this process: each has more events than its receiver accepts one at a time.", "destination"),
@@ -68,10 +74,11 @@ func (b *backlog) note(other partition.Progress) {
 	b.busyEvents += other.AsideRecords
 }
 
-// sum adds up backlogs by the label of their destination, and those of retry
-// topics by delay. Destinations without a backlog are in it.
-func (m *Metrics) sum(all []partition.Progress) (firsts, retries map[string]*backlog) {
-	firsts, retries = make(map[string]*backlog), make(map[string]*backlog)
+// sum adds up backlogs by the label of their destination, those of replays too, and
+// those of retry topics by delay. Destinations without a backlog are in it, but for those
+// that no replay is for.
+func (m *Metrics) sum(all []partition.Progress) (firsts, replays, retries map[string]*backlog) {
+	firsts, replays, retries = make(map[string]*backlog), make(map[string]*backlog), make(map[string]*backlog)
 	m.following.Lock()
 	for label := range m.tallies {
 		firsts[label] = new(backlog)
@@ -79,16 +86,19 @@ func (m *Metrics) sum(all []partition.Progress) (firsts, retries map[string]*bac
 	m.following.Unlock()
 	for i := range all {
 		into, label := firsts, m.of(all[i].Destination).label
-		if all[i].Destination == "" {
+		switch {
+		case all[i].Destination == "":
 			_, delay, _ := strings.Cut(all[i].Topic, ".")
 			into, label = retries, delay
+		case all[i].Replay:
+			into = replays
 		}
 		if into[label] == nil {
 			into[label] = new(backlog)
 		}
 		into[label].note(all[i])
 	}
-	return firsts, retries
+	return firsts, replays, retries
 }
 
 // Watch has the series show what v sees. A session takes the place of the one
@@ -99,6 +109,7 @@ func (m *Metrics) Watch(v Views) { m.views.Store(&v) }
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	m.byDestination.Describe(ch)
 	m.byDelay.Describe(ch)
+	m.ofReplays.Describe(ch)
 	for _, d := range []*prometheus.Desc{m.busyKeys, m.busyEvents, m.stalled, m.breakers} {
 		ch <- d
 	}
@@ -115,11 +126,14 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 		all = v.Progress()
 	}
 	now := time.Now()
-	firsts, retries := m.sum(all)
+	firsts, replays, retries := m.sum(all)
 	for label, b := range firsts {
 		m.byDestination.Collect(ch, b.Total, now, label)
 		gauge(m.busyKeys, float64(b.busyKeys), label)
 		gauge(m.busyEvents, float64(b.busyEvents), label)
+	}
+	for label, b := range replays {
+		m.ofReplays.Collect(ch, b.Total, now, label)
 	}
 	for delay, b := range retries {
 		m.byDelay.Collect(ch, b.Total, now, delay)

@@ -54,7 +54,7 @@ func attemptReasons() []schemas.Reason {
 func (m *Metrics) Follow(ws *workspace.Snapshot) {
 	m.following.Lock()
 	defer m.following.Unlock()
-	for _, dest := range ws.Destinations() {
+	for _, dest := range ws.DestinationsOf(workspace.TypeWebhooks) {
 		if _, known := m.known.Load(dest.ID); known {
 			continue
 		}

@@ -50,7 +50,12 @@ func New(reg prometheus.Registerer, destinations *telemetry.Destinations, log *s
 func (m *Metrics) Ended(j *dispatch.Job, f schedule.Fate) {
 	switch f.Ending {
 	case schedule.Delivered:
-		m.of(f.Headers.Destination).delivered.Inc()
+		to := m.of(f.Headers.Destination)
+		to.delivered.Inc()
+		if f.Headers.Run != "" { // how long ago the call was taken is the replay's choice
+			m.replayed.WithLabelValues(to.label).Inc()
+			return
+		}
 		m.delivered(j, time.Now())
 	case schedule.Retried:
 		m.of(f.Headers.Destination).retried.Inc()

@@ -11,6 +11,7 @@ import (
 type series struct {
 	deliveries  *prometheus.CounterVec
 	attempts    *prometheus.CounterVec
+	replayed    *prometheus.CounterVec
 	deadLetters *prometheus.CounterVec
 	byReason    map[schemas.Reason]prometheus.Counter // of deadLetters
 	hops        prometheus.Counter
@@ -58,6 +59,8 @@ func newSeries(reg prometheus.Registerer) *series {
 			"Events by destination and result: delivered, retried (once per failed attempt that is followed by another), dead (in dead-letters).", "destination", "result"),
 		attempts: counter("attempts_total",
 			"Requests to endpoints by destination and outcome: delivered, or the reason of the failure.", "destination", "outcome"),
+		replayed: counter("replayed_total",
+			"Events of replays that were delivered, by destination; deliveries_total counts them too.", "destination"),
 		deadLetters: counter("dead_letters_total",
 			"Events that were given up, by reason.", "reason"),
 		hops: counter("hops_total",

@@ -139,6 +139,15 @@ func (p *Pace) Take(now time.Time, slots int) (ok bool, next time.Time) {
 	return true, time.Time{}
 }
 
+// TakeLast is Take for what comes behind all retries: while some have a moment reserved
+// that is yet to come, it is refused until the last of those.
+func (p *Pace) TakeLast(now time.Time, slots int) (ok bool, next time.Time) {
+	if p.slot.After(now) {
+		return false, p.slot
+	}
+	return p.Take(now, slots)
+}
+
 // Reserve returns the moment at which a retry that finds no room may start: the
 // first one not given to another, by the rate that will hold then.
 func (p *Pace) Reserve(now time.Time, slots int) time.Time {

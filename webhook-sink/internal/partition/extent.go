@@ -10,6 +10,7 @@ import (
 type Progress struct {
 	Place
 	Destination string // of the topic; empty for a retry topic
+	Replay      bool   // the topic is that of replays
 	// Total is what is not finished: records that were begun, and the offsets up to the
 	// end of the partition, the markers of transactions among them. They were taken by
 	// ingest, or written to their retry topic.
@@ -84,7 +85,7 @@ func (p *Partition) Progress(paused, held bool) Progress {
 	next, read := p.next()
 	noticed := read || p.noticed
 	b := Progress{
-		Place: p.Place, Destination: p.Destination, Next: next,
+		Place: p.Place, Destination: p.Destination, Replay: p.Replay, Next: next,
 		Total:   lag.Total{Records: unfinished + unread, Oldest: p.extent.Since(unread > 0, p.oldest())},
 		Noticed: noticed, Watched: noticed && !paused && unread == 0, Held: held || unfinished > 0,
 	}

@@ -20,7 +20,8 @@ type Place = kafka.Partition
 type Partition struct {
 	Place
 	ID          offsets.TopicID // of the topic whose records these are
-	Destination string          // of deliver topics
+	Destination string          // of deliver topics, and of those of replays
+	Replay      bool            // of topics of replays
 	Retry       bool            // of retry topics,
 	Delay       time.Duration   // and their delay
 
@@ -35,9 +36,19 @@ type Partition struct {
 // New returns a partition of which before was finished beyond its committed offset.
 func New(at Place, before offsets.Done) Partition {
 	p := Partition{Place: at, tracker: *offsets.NewTracker(before), aside: newAside(before)}
-	p.Destination, _ = schemas.DestinationOf(at.Topic)
+	p.Destination, _ = DestinationOf(at.Topic)
+	_, p.Replay = schemas.ReplayedTo(at.Topic)
 	p.Delay, p.Retry = schemas.RetryDelayOf(at.Topic)
 	return p
+}
+
+// DestinationOf is the destination whose events a topic has, live ones or those of replays;
+// false for a topic of any other kind.
+func DestinationOf(topic string) (id string, ok bool) {
+	if id, ok = schemas.DestinationOf(topic); ok {
+		return id, true
+	}
+	return schemas.ReplayedTo(topic)
 }
 
 // Accept notes a fetched record as begun, and reports whether it is to be worked on:
@@ -82,11 +93,11 @@ func (p *Partition) Finish(offset int64, in offsets.Reading, of *Key) {
 	p.tracker.Finish(offset, in)
 }
 
-// Taken is since when an event waits: on a retry topic since it was put there, else
-// since ingest took the call, in Unix milliseconds. The other headers of a first attempt
+// Taken is since when an event waits: on a retry topic, and on one of replays, since it was
+// put there, else since ingest took the call, in Unix milliseconds. The other headers of a first attempt
 // are read only when it starts.
 func (p *Partition) Taken(r *kgo.Record) int64 {
-	if !p.Retry {
+	if !p.Retry && !p.Replay {
 		for i := range r.Headers {
 			if h := &r.Headers[i]; h.Key == headerReceived {
 				if ms, err := strconv.ParseInt(string(h.Value), 10, 64); err == nil {

@@ -44,6 +44,7 @@ func (s *Queues[J]) DropDue(drop func(J) bool) (dropped int) {
 			dropped++
 			return true
 		})
+		s.LineUp(q) // what waited behind them may be next
 	}
 	return dropped
 }
@@ -57,7 +58,7 @@ func (s *Queues[J]) countDue(q *Queue[J], size, n int) {
 // takeDue takes the next due retry of a queue that may start now; false when there is
 // none. When it is the pace that forbids it, the queue naps until then.
 func (s *Queues[J]) takeDue(q *Queue[J], now time.Time) (j J, ok bool) {
-	if q.Due.Len() == 0 || q.Napping || !s.Limits.Retry(&q.Slots, s.InFlight) {
+	if q.Due.Len() == 0 || q.Napping || !s.Limits.Retry(q.Slots, s.InFlight) {
 		return j, false
 	}
 	if ok, next := q.pace.Take(now, s.Limits.Retries()); !ok {
@@ -69,7 +70,7 @@ func (s *Queues[J]) takeDue(q *Queue[J], now time.Time) (j J, ok bool) {
 	return w.Job, true
 }
 
-// nap lets a queue start no retry for a time.
+// nap lets a queue start no retry, or no event of a replay, for a time.
 func (s *Queues[J]) nap(q *Queue[J], rest time.Duration) {
 	q.Napping = true
 	if q.timer != nil {

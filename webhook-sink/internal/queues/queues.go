@@ -10,6 +10,7 @@ import (
 	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 	"github.com/anabranch/anabranch/webhook-sink/internal/pace"
 	"github.com/anabranch/anabranch/webhook-sink/internal/quota"
+	"github.com/anabranch/anabranch/webhook-sink/internal/yield"
 )
 
 // Options are what queues are made of.
@@ -37,17 +38,23 @@ type Gauges struct {
 type Queues[J any] struct {
 	Options
 
-	ByID     map[string]*Queue[J]
-	InFlight int // attempts, over all queues
-	DueBytes int // retries that wait for a slot
+	ByID     map[string]*Queue[J] // by destination
+	InFlight int                  // attempts, over all queues
+	DueBytes int                  // retries that wait for a slot
 
 	line  FIFO[*Queue[J]] // those with something ready, in turn
+	last  FIFO[*Queue[J]] // those of replays, behind all of the others
 	fed   int             // queues that an assigned partition feeds
 	share float64         // of the group's retries that are ours
 }
 
-// Queue is what is known of one destination.
+// Queue is what is known of one destination, or of what replays send there: those have a
+// queue of their own, which shares the slots and the pace with that of the live events, and
+// has no due retries. A replayed event that failed is a retry like any other.
 type Queue[J any] struct {
+	Replays *Queue[J] // to this destination; nil before the first
+	live    *Queue[J] // of a queue of replays: that of the destination
+
 	Lanes lanes.Lanes[J] // first attempts that wait
 	// Bytes of first attempts, from when they were fetched until they are finished, and
 	// AsideBytes those of them whose key is set aside, which are not in Bytes.
@@ -56,8 +63,8 @@ type Queue[J any] struct {
 	AsideKeys int
 	Due       FIFO[Waiting[J]] // retries whose time has come, in order, waiting for a slot
 	DueBytes  int
-	Napping   bool // the pace allows no retry until the timer fires
-	Slots     quota.Slots
+	Napping   bool // no retry may start until the timer fires; of replays: none of them
+	Slots     *quota.Slots
 
 	topic   string // of its partitions, once one feeds it
 	feeders int    // assigned partitions of the topic that have brought something
@@ -65,6 +72,7 @@ type Queue[J any] struct {
 	speed   quota.Speed
 
 	pace       *pace.Pace
+	yield      *yield.Yield
 	timer      *time.Timer
 	inTurn     bool // stands in the line of those that wait for a slot
 	afterRetry bool // the attempt that started last was a retry
@@ -85,16 +93,30 @@ func New[J any](o Options) *Queues[J] {
 func (s *Queues[J]) Of(id string) *Queue[J] {
 	q := s.ByID[id]
 	if q == nil {
-		q = &Queue[J]{pace: pace.New(s.Shortest)}
+		q = &Queue[J]{Slots: new(quota.Slots), pace: pace.New(s.Shortest), yield: new(yield.Yield)}
 		q.pace.SetShare(s.share)
 		s.ByID[id] = q
 	}
 	return q
 }
 
-// IsPaused reports whether the topic of a destination is not fetched.
-func (s *Queues[J]) IsPaused(id string) bool {
+// OfReplays returns the queue of what replays send to a destination, which it makes if
+// there is none.
+func (s *Queues[J]) OfReplays(id string) *Queue[J] {
+	q := s.Of(id)
+	if q.Replays == nil {
+		q.Replays = &Queue[J]{live: q, Slots: q.Slots, pace: q.pace, yield: q.yield}
+	}
+	return q.Replays
+}
+
+// IsPaused reports whether the topic of a destination is not fetched: that of its live
+// events, or of what replays send there.
+func (s *Queues[J]) IsPaused(id string, replay bool) bool {
 	q := s.ByID[id]
+	if q != nil && replay {
+		q = q.Replays
+	}
 	return q != nil && q.paused
 }
 
@@ -109,9 +131,16 @@ func (s *Queues[J]) SetShare(share float64) {
 // Stop ends the timers.
 func (s *Queues[J]) Stop() {
 	for q := range maps.Values(s.ByID) {
-		if q.timer != nil {
-			q.timer.Stop()
+		q.stop()
+		if q.Replays != nil {
+			q.Replays.stop()
 		}
+	}
+}
+
+func (q *Queue[J]) stop() {
+	if q.timer != nil {
+		q.timer.Stop()
 	}
 }
 
@@ -131,6 +160,7 @@ func (s *Queues[J]) Unfeed(q *Queue[J], drop func(J) bool) {
 		s.fed--
 	}
 	s.resume(q)
+	s.LineUp(q) // what waited behind it may be next
 }
 
 // Push puts a first attempt of so many bytes into the lane of its key, and on its
@@ -172,11 +202,14 @@ func (s *Queues[J]) resume(q *Queue[J]) {
 // than the destination may have in memory, what cut is handed leaves it: the last of a
 // key's waiting events, of which kept says how many stay if keep bytes are to. A few
 // keys may hold much of it, and are not what the others wait for. If that does not help,
-// the topic pauses.
+// the topic pauses. That of replays pauses at once: they may rest for as long as an outage
+// lasts, and a key that waits holds up nobody there but the rest of a replay.
 func (s *Queues[J]) Arrived(q *Queue[J], n int, kept func(waiting []J, keep int) int, cut func(rest []J)) {
-	q.pace.Arrived(n, time.Now())
 	high, _ := s.Marks(q)
-	if q.Bytes > high {
+	if q.live == nil {
+		q.pace.Arrived(n, time.Now())
+	}
+	if q.live == nil && q.Bytes > high {
 		keep := q.speed.Keep(high, s.FetchWait)
 		q.Lanes.Trim(func(waiting []J) int { return kept(waiting, keep) }, cut)
 	}
@@ -189,7 +222,11 @@ func (s *Queues[J]) Arrived(q *Queue[J], n int, kept func(waiting []J, keep int)
 
 // Marks are above how many bytes the topic pauses and below how many it resumes.
 func (s *Queues[J]) Marks(q *Queue[J]) (high, low int) {
-	return q.speed.Marks(s.fed, s.Limits.Each, s.FetchWait)
+	each := s.Limits.Each
+	if q.live != nil {
+		each = (each + 1) / 2 // see [quota.Limits.Replays]
+	}
+	return q.speed.Marks(s.fed, each, s.FetchWait)
 }
 
 // Allowance is how many bytes of one key that is away may be in memory, and whether
@@ -206,22 +243,34 @@ func (s *Queues[J]) Reserve(q *Queue[J], now time.Time) time.Time {
 }
 
 // Ended gives back the slot of an attempt which was of so many bytes and held it for
-// held, and notes what its outcome shows of the destination.
-func (s *Queues[J]) Ended(q *Queue[J], retry bool, o outcome.Outcome, size int, held time.Duration, now time.Time) {
+// held, and notes what its outcome shows of the destination. beside says whether others of a
+// replay were in flight there when it began.
+func (s *Queues[J]) Ended(q *Queue[J], retry, beside bool, o outcome.Outcome, size int, held time.Duration, now time.Time) {
 	switch {
 	case o.Verdict == outcome.Withheld && !o.Partial:
 		q.Slots.Down = true
 		q.pace.Withheld(now)
 	case o.Verdict == outcome.Delivered:
+		if q.Slots.Down {
+			q.wakeReplays()
+		}
 		q.Slots.Earned, q.Slots.Down = min(q.Slots.Earned+1, s.Limits.Each), false
 		q.pace.Answered(o.Took, now)
+		q.yield.Delivered(q.live != nil, beside, o.Took, now)
 	}
 	s.InFlight--
 	s.Gauges.InFlight.Set(float64(s.InFlight))
-	if retry {
+	switch {
+	case retry:
 		q.Slots.Retries--
 		return
+	case q.live != nil:
+		q.Slots.Replays--
+		if rest := q.yield.Rest(o.Took); rest > 0 {
+			s.nap(q, min(rest, longestNap))
+		}
+	default:
+		q.Slots.Firsts--
 	}
-	q.Slots.Firsts--
 	q.speed.Note(held, size)
 }

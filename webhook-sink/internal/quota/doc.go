@@ -1,6 +1,6 @@
-// Package quota says how much one destination may have beside all the others:
-// attempts in flight, and bytes of events that wait for one. Its decisions have no
-// effects.
+// Package quota says how much one destination may have beside all the others: attempts
+// in flight, of live events and of replays behind them, and bytes of events that wait for
+// one. Its decisions have no effects.
 //
 // # Non-obvious
 //

@@ -1,5 +1,7 @@
 package quota
 
+import "time"
+
 // Limits bound the attempts in flight.
 type Limits struct {
 	Each  int // per destination
@@ -15,13 +17,19 @@ type Limits struct {
 // Slots are the attempts of one destination. The zero value is that of one that has
 // none in flight and has delivered nothing yet.
 type Slots struct {
-	Firsts, Retries int  // attempts in flight
+	Firsts, Retries int  // attempts in flight of live events,
+	Replays         int  // and of events that a replay sends once more
 	Down            bool // the last attempt that showed something was withheld
 	Earned          int  // deliveries, up to where they no longer matter; see Limits.First
+
+	needed peak // by live events
 }
 
 // InFlight returns how many attempts are in flight.
-func (s *Slots) InFlight() int { return s.Firsts + s.Retries }
+func (s *Slots) InFlight() int { return s.Firsts + s.Retries + s.Replays }
+
+// Needed notes how many slots live events hold at now. It is called when one gets a slot.
+func (s *Slots) Needed(now time.Time) { s.needed.note(s.Firsts+s.Retries, now) }
 
 // Most is how many attempts a destination may have in flight now.
 func (l Limits) Most(s *Slots) int {
@@ -60,3 +68,21 @@ func (l Limits) Retry(s *Slots, inFlight int) bool {
 
 // Retries are how many slots of a destination retries may hold.
 func (l Limits) Retries() int { return max(1, l.Each/2) }
+
+// Replay reports whether an event of a replay may start, where no live one waits. All
+// replays together leave half of all slots free: the destinations that they are for may
+// hang, and others come with live events.
+func (l Limits) Replay(s *Slots, inFlight int, now time.Time) bool {
+	return l.Room(s, inFlight) && s.Replays < l.Replays(s, now) && inFlight < max(1, l.Total/2)
+}
+
+// Replays are how many slots of a destination replays may hold: those that live events
+// have not needed of late, so that as many of them as usual find one, within half of all.
+// One at a time goes in any case, or a replay would never end where live events need all.
+func (l Limits) Replays(s *Slots, now time.Time) int {
+	if s.Down {
+		return 1
+	}
+	most := l.Most(s)
+	return max(1, min(most/2, most-s.needed.most(now)))
+}

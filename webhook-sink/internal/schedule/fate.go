@@ -54,6 +54,8 @@ func (s *Schedule) Judge(c Case, ws *workspace.Snapshot, now time.Time) (*worksp
 		return nil, deadFor(h, kafka.ReasonOf(c.Err), c.Err.Error())
 	case h.Destination == "":
 		return nil, deadFor(h, schemas.ReasonRecordInvalid, "header destination is missing")
+	case known && !dest.Is(workspace.TypeWebhooks):
+		return nil, deadFor(h, schemas.ReasonDestinationRemoved, "destination has no webhooks any more, its type is "+dest.Type)
 	case !known && s.isRecent(h.FirstAttempt, now):
 		return nil, hoppedTo(h, s.onward(now, now.Add(unknownPause)))
 	case !known:

@@ -39,7 +39,7 @@ func destination(id string, enabled bool) workspace.Destination {
 }
 
 func TestJudge(t *testing.T) {
-	ws := workspace.NewSnapshot(nil, []workspace.Destination{destination("crm", true), destination("off", false)})
+	ws := workspace.NewSnapshot(nil, []workspace.Destination{destination("crm", true), destination("off", false), {ID: "topic", Type: workspace.TypeTopic, Enabled: true}})
 	tests := []struct {
 		name   string
 		of     Case
@@ -55,6 +55,8 @@ func TestJudge(t *testing.T) {
 		{name: "retry of removed", of: retryOf("gone", false), ending: Dead, reason: schemas.ReasonDestinationRemoved},
 		{name: "retry of one that may be new", of: retryOf("gone", true), change: func(c *Case) { c.Headers.FirstAttempt = noon.Add(1 - time.Minute) }, ending: Hopped, topic: "webhook-retry.5s", reason: schemas.ReasonTimeout},
 		{name: "retry of one that is not new", of: retryOf("gone", true), change: func(c *Case) { c.Headers.FirstAttempt = noon.Add(-time.Minute) }, ending: Dead, reason: schemas.ReasonDestinationRemoved},
+		{name: "a topic since", of: firstAttempt("topic"), ending: Dead, reason: schemas.ReasonDestinationRemoved},
+		{name: "retry of a topic since", of: retryOf("topic", true), ending: Dead, reason: schemas.ReasonDestinationRemoved},
 		{name: "switched off", of: firstAttempt("off"), ending: Dead, reason: schemas.ReasonDestinationDisabled},
 		{name: "retry of switched off", of: retryOf("off", true), ending: Dead, reason: schemas.ReasonDestinationDisabled},
 		{name: "unreadable", of: firstAttempt("crm"), change: func(c *Case) { c.Err = errors.New("decode x[0]@1: bad") }, ending: Dead, reason: schemas.ReasonRecordInvalid},

@@ -1,5 +1,7 @@
 // Package subscription says which topics the sink consumes: those of all
-// destinations and of all retry delays.
+// destinations with webhooks, of all retry delays, and those of replays that exist. A
+// destination has one of the latter from its first replay on, and most never do: so they
+// are looked for, and never created.
 package subscription
 
 import (
@@ -23,6 +25,7 @@ type Subscription struct {
 	consumed  map[string]bool
 	wanted    map[string]bool // and not had yet
 	leftovers []string
+	strange   map[string]bool // topics of replays to destinations that are not known, at the last look
 }
 
 // Find creates the topics that the sink needs and returns what to consume at
@@ -56,9 +59,35 @@ func among(needed, existing []string, refused map[string]error) *Subscription {
 			s.consumed[topic] = true
 		} else if _, deliver := schemas.DestinationOf(topic); deliver && !s.consumed[topic] && !s.wanted[topic] {
 			s.leftovers = append(s.leftovers, topic)
+		} else if s.isReplay(topic) {
+			s.consumed[topic] = true
 		}
 	}
 	return s
+}
+
+// isReplay reports whether a topic is that of replays to a destination which is known.
+func (s *Subscription) isReplay(topic string) bool {
+	id, replay := schemas.ReplayedTo(topic)
+	live := schemas.DeliverTopic(id)
+	return replay && (s.consumed[live] || s.wanted[live])
+}
+
+// Replays wants the topics of replays that have come to exist. A destination that is not
+// known may be a new one, whose events are no dead letters; if it is not known at the next
+// look either, it was removed.
+func (s *Subscription) Replays(existing []string) {
+	strange := make(map[string]bool)
+	for _, topic := range existing {
+		switch _, replay := schemas.ReplayedTo(topic); {
+		case !replay, s.consumed[topic]:
+		case s.isReplay(topic), s.strange[topic]:
+			s.Want([]string{topic})
+		default:
+			strange[topic] = true
+		}
+	}
+	s.strange = strange
 }
 
 // Want notes topics that are to be consumed.
@@ -164,11 +193,12 @@ func (s *Subscription) Retries() []string {
 // whether they have been added since or not.
 func (s *Subscription) Leftovers() []string { return s.leftovers }
 
-// DeliverTopics returns the topics of a workspace's destinations.
+// DeliverTopics returns the topics of a workspace's destinations with webhooks.
 func DeliverTopics(ws *workspace.Snapshot) []string {
-	topics := make([]string, 0, len(ws.Destinations()))
-	for _, dest := range ws.Destinations() {
-		topics = append(topics, schemas.DeliverTopic(dest.ID))
+	ours := ws.DestinationsOf(workspace.TypeWebhooks)
+	topics := make([]string, 0, len(ours))
+	for _, dest := range ours {
+		topics = append(topics, dest.Topic())
 	}
 	return topics
 }

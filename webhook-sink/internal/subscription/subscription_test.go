@@ -22,16 +22,36 @@ func TestWhatThereIsToConsume(t *testing.T) {
 	t.Parallel()
 	s := among(
 		[]string{"deliver.crm", "webhook-retry.5s"},
-		[]string{"deliver.crm", "deliver.gone", "dead-letters", "raw-events", "webhook-retry.1m", "workspace", "delivery", "other"},
+		[]string{"deliver.crm", "deliver.gone", "dead-letters", "raw-events", "replay.crm", "replay.gone", "replays", "webhook-retry.1m", "workspace", "delivery", "other"},
 		nil,
 	)
 	for what, c := range map[string]struct{ got, want []string }{
-		"topics":    {s.Topics(), []string{"deliver.crm", "webhook-retry.1m", "webhook-retry.5s"}},
+		"topics":    {s.Topics(), []string{"deliver.crm", "replay.crm", "webhook-retry.1m", "webhook-retry.5s"}},
 		"retries":   {s.Retries(), []string{"webhook-retry.1m", "webhook-retry.5s"}},
 		"leftovers": {s.Leftovers(), []string{"deliver.gone"}},
 	} {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+}
+
+// TestTopicsOfReplaysAreFound: those of a destination that is known at once, others when
+// they are seen for the second time, and each once.
+func TestTopicsOfReplaysAreFound(t *testing.T) {
+	t.Parallel()
+	s := among([]string{"deliver.crm", "deliver.shop"}, nil, nil)
+	for _, step := range []struct{ existing, want []string }{
+		{[]string{"deliver.crm", "replays"}, nil},
+		{[]string{"replay.crm", "replay.gone"}, []string{"replay.crm"}},
+		{nil, nil}, // brokers did not answer
+		{[]string{"replay.crm", "replay.gone"}, nil},
+		{[]string{"replay.crm", "replay.gone", "replay.shop"}, []string{"replay.gone", "replay.shop"}},
+		{[]string{"replay.crm", "replay.gone", "replay.shop"}, nil},
+	} {
+		s.Replays(step.existing)
+		if diff := cmp.Diff(step.want, s.have(nil)); diff != "" {
+			t.Errorf("%v exist (-want +got):\n%s", step.existing, diff)
 		}
 	}
 }

@@ -46,6 +46,7 @@ type simPlan struct {
 	retryPartitions int32
 	commitEvery     time.Duration
 	random          func() float64
+	replays         bool // destinations have topics of replays
 }
 
 func newSimGroup(p simPlan) *simGroup {
@@ -73,6 +74,9 @@ func newSimGroup(p simPlan) *simGroup {
 		}
 		destinations = append(destinations, d)
 		g.broker.create(schemas.DeliverTopic(id), max(p.partitions, 1))
+		if p.replays {
+			g.broker.create(schemas.ReplayTopic(id), max(p.partitions, 1))
+		}
 	}
 	g.workspace = workspace.NewSnapshot(nil, destinations)
 	for _, delay := range g.delays {
@@ -174,12 +178,22 @@ func (g *simGroup) close(tb testing.TB) {
 // produce writes an event for a destination, as the router does, and returns its
 // number.
 func (g *simGroup) produce(destination, key string) int {
+	return g.write(schemas.DeliverTopic(destination), key, schemas.Headers{Origin: schemas.OriginAPI})
+}
+
+// replay writes an event as a replay does.
+func (g *simGroup) replay(destination, key string) int {
+	return g.write(schemas.ReplayTopic(destination), key, schemas.Headers{Origin: schemas.OriginReplay, Run: "run"})
+}
+
+func (g *simGroup) write(topic, key string, h schemas.Headers) int {
 	number := g.books.created()
 	r := &kgo.Record{
-		Topic: schemas.DeliverTopic(destination), Key: []byte(key),
+		Topic: topic, Key: []byte(key),
 		Value: fmt.Appendf(nil, `{"type":"track","messageId":"e%08d","userId":%q,"event":"Tested","timestamp":"2026-01-01T00:00:00.000Z"}`, number, key),
 	}
-	kafka.SetHeaders(r, &schemas.Headers{Source: "website", Type: schemas.TypeTrack, MessageID: fmt.Sprintf("e%08d", number), Origin: schemas.OriginAPI})
+	h.Source, h.Type, h.MessageID = "website", schemas.TypeTrack, fmt.Sprintf("e%08d", number)
+	kafka.SetHeaders(r, &h)
 	g.broker.append(r, time.Now())
 	return number
 }

@@ -97,6 +97,9 @@ func (w *Worker) handle(ctx context.Context, j *dispatch.Job) outcome.Outcome {
 		o = w.Attempt(span.In(ctx), dest, h.Endpoints, j.Record.Value, w.Schedule.Last(h, began))
 		now := time.Now()
 		o.Took = now.Sub(began)
+		if j.IsReplay() && o.Verdict == outcome.Withheld {
+			return o // it waits where it is until an endpoint is back
+		}
 		f = w.Schedule.After(*h, o, began, now)
 		describe(span, f, o)
 	}

@@ -3,7 +3,7 @@
 //
 //	files    which files an import is, what they have as a digest, and their bytes
 //	lines    lines of any length, in bounded memory
-//	format   NDJSON, and the archives of Segment and RudderStack
+//	format   NDJSON, and the archives of Anabranch, Segment and RudderStack
 //	csv      records of separated values
 //	mapping  which column becomes which member; mistakes with file, line and path
 //	cell     one column as JSON

@@ -16,6 +16,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // Stdin names what a process is given to read.
@@ -234,7 +236,9 @@ func (f *Files) decide() error {
 	case f.Format != CSV && f.mapped != nil:
 		return fmt.Errorf("--map is for csv, found --format=%s", f.Format)
 	case f.Format == Segment:
-		return f.oneSource()
+		return f.oneSource(segmentSource, "below "+segmentLogs)
+	case f.Format == Archive:
+		return f.oneSource(archiveSource, "in the archive")
 	}
 	return nil
 }
@@ -248,6 +252,8 @@ func (f *Files) looksLike() Format {
 		switch ext := filepath.Ext(name); {
 		case ext == ".csv" || ext == ".tsv":
 			return CSV
+		case archiveSource(p.path) != "":
+			return Archive
 		case slices.Contains(strings.Split(filepath.ToSlash(p.path), "/"), segmentLogs):
 			return Segment
 		}
@@ -258,18 +264,38 @@ func (f *Files) looksLike() Format {
 // segmentLogs is the directory of Segment's archives: segment-logs/{source}/{day}/*.gz.
 const segmentLogs = "segment-logs"
 
+// segmentSource is the source that a file of Segment's is of; empty: its path does not say.
+func segmentSource(path string) string {
+	steps := strings.Split(filepath.ToSlash(path), "/")
+	at := slices.Index(steps, segmentLogs)
+	if at < 0 || at+2 >= len(steps) {
+		return ""
+	}
+	return steps[at+1]
+}
+
+// archiveSource is the source that an object of an archive of ours is of; empty: it is none,
+// by its path.
+func archiveSource(path string) string {
+	path, err := filepath.Abs(path) // somebody may be below the directory of the source
+	if err != nil {
+		return ""
+	}
+	name, _ := schemas.ParseArchivedName(filepath.ToSlash(path))
+	return name.Source
+}
+
 // oneSource refuses an archive of several sources: all of it goes to one of ours.
-func (f *Files) oneSource() error {
+func (f *Files) oneSource(of func(path string) string, where string) error {
 	var found []string
 	for _, p := range f.parts {
-		steps := strings.Split(filepath.ToSlash(p.path), "/")
-		at := slices.Index(steps, segmentLogs)
-		if at < 0 || at+2 >= len(steps) || slices.Contains(found, steps[at+1]) {
+		source := of(p.path)
+		if source == "" || slices.Contains(found, source) {
 			continue
 		}
-		if found = append(found, steps[at+1]); len(found) > 1 {
-			return fmt.Errorf("%s: found the sources %s below %s, expected one: name the directory of one",
-				f.Name, strings.Join(found, " and "), segmentLogs)
+		if found = append(found, source); len(found) > 1 {
+			return fmt.Errorf("%s: found the sources %s %s, expected one: name the directory of one",
+				f.Name, strings.Join(found, " and "), where)
 		}
 	}
 	return nil

@@ -18,10 +18,11 @@ const (
 	Segment Format = "segment" // Segment's archive in S3: the same, with members of its own
 	Rudder  Format = "rudder"  // RudderStack's archives: events, or jobs that hold one or a batch of them
 	CSV     Format = "csv"     // separated values, with a mapping
+	Archive Format = "archive" // our own: events as they were in the log
 )
 
 // Formats returns all formats.
-func Formats() []Format { return []Format{NDJSON, Segment, Rudder, CSV} }
+func Formats() []Format { return []Format{NDJSON, Archive, Segment, Rudder, CSV} }
 
 // Drop returns the members that the archive has added to each call.
 func (f Format) Drop() []string {

@@ -110,10 +110,16 @@ func TestFilesAreWhatTheyHold(t *testing.T) {
 
 func TestWhatIsNoImport(t *testing.T) {
 	t.Parallel()
+	const object = "0-00000000000000000000-00000000000000000009.ndjson.gz"
 	dir := tree(t, map[string]string{
 		"s/segment-logs/a/1/x.gz": "", "s/segment-logs/b/1/x.gz": "", "empty/.hidden": "", "orders.csv": "a,b",
+		"cold/.anabranch.json": "{}", "cold/app/2026-11-23/" + object: "", "cold/web/2026-11-23/" + object: "", "cold/web/2026-11-24/" + object: "",
 	})
+	if f, err := Open(filepath.Join(dir, "cold", "web"), Options{}); err != nil || f.Format != Archive {
+		t.Errorf("an archive of one source: %v", err)
+	}
 	for name, want := range map[string]string{
+		"cold":             "found the sources app and web in the archive, expected one",
 		"s":                "found the sources a and b below segment-logs, expected one",
 		"s/segment-logs/a": "",
 		"empty":            "found no files",
@@ -128,7 +134,7 @@ func TestWhatIsNoImport(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}
-	if _, err := Open(filepath.Join(dir, "orders.csv"), Options{Format: "xml"}); err == nil || !strings.Contains(err.Error(), "--format=xml: expected one of [ndjson segment rudder csv]") {
+	if _, err := Open(filepath.Join(dir, "orders.csv"), Options{Format: "xml"}); err == nil || !strings.Contains(err.Error(), "--format=xml: expected one of [ndjson archive segment rudder csv]") {
 		t.Error(err)
 	}
 }

@@ -41,6 +41,7 @@ func (v value) decode(s *kind.Shape, to reflect.Value, strict bool) bool {
 		to.Set(reflect.New(s.Type))
 		to = to.Elem()
 	}
+	before := len(v.Found)
 	switch s.Form {
 	case kind.Struct:
 		v.structure(s, to)
@@ -57,7 +58,8 @@ func (v value) decode(s *kind.Shape, to reflect.Value, strict bool) bool {
 	default:
 		return v.scalar(s, to, strict)
 	}
-	if judge, ok := reflect.TypeAssert[kind.Judge](to.Addr()); ok {
+	// What is read of a value with problems is not all that it says.
+	if judge, ok := reflect.TypeAssert[kind.Judge](to.Addr()); ok && len(v.Found) == before {
 		if objection := judge.Objection(); objection != "" {
 			v.expected(objection)
 		}

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -16,12 +17,13 @@ func (v value) structure(s *kind.Shape, to reflect.Value) {
 	if !ok {
 		return
 	}
+	has := v.has(s, members)
 	// What is there comes first: of a record only the first problem is told.
 	for _, absent := range []bool{false, true} {
 		for i := range s.Fields {
 			f, member := &s.Fields[i], members[i]
 			there := member.node != nil
-			if there != absent && (there || v.complete(f, &member)) {
+			if has[i] && there != absent && (there || v.complete(f, &member)) {
 				v.field(f, member, to.Field(f.Index), absent)
 			}
 		}
@@ -31,6 +33,29 @@ func (v value) structure(s *kind.Shape, to reflect.Value) {
 			own.Set(to.Field(s.Fields[s.Field(f.Else, false)].Index))
 		}
 	}
+}
+
+// has tells of each field whether it may be here, which the word of another one decides.
+// A file is told of one that is and may not; in a record it is left over from another type.
+func (v value) has(s *kind.Shape, members []value) []bool {
+	word, known := "", true
+	owner := s.Decides()
+	if owner != nil {
+		word = owner.Default
+		if node := members[s.Field(owner.Key, false)].node; node != nil {
+			word = node.Value
+		}
+		known = slices.Contains(owner.Rule.Words, word) // what goes with others nobody knows
+	}
+	has := make([]bool, len(s.Fields))
+	for i := range s.Fields {
+		only, member := s.Fields[i].Only, members[i]
+		has[i] = only.With(word, "")
+		if !has[i] && known && member.node != nil && !v.Record {
+			member.report("goes with "+only.Key+": "+only.Word, "no such key with "+only.Key+": "+word)
+		}
+	}
+	return has
 }
 
 func (v value) field(f *kind.Field, member value, to reflect.Value, strict bool) {

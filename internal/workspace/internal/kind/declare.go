@@ -90,12 +90,26 @@ func fields(t reflect.Type, other renames) []Field {
 		if text, ok := tag.Lookup("absent"); ok {
 			f.Absent = text
 		}
+		f.Only = onlyWith(tag.Get("only"), all)
 		all = append(all, f)
 	}
 	if len(all) == 0 {
 		panic(fmt.Sprintf("declaration of %s: no fields", t))
 	}
 	return all
+}
+
+// onlyWith reads a tag such as "type=topic", which names a field before.
+func onlyWith(tag string, before []Field) Only {
+	if tag == "" {
+		return Only{}
+	}
+	key, word, _ := strings.Cut(tag, "=")
+	differs := func(f Field) bool { return f.Only.Key != "" && f.Only.Key != key }
+	if slices.ContainsFunc(before, differs) || !slices.ContainsFunc(before, func(f Field) bool { return f.Key == key && slices.Contains(f.Rule.Words, word) }) {
+		panic("declaration: no field before that may say " + tag)
+	}
+	return Only{key, word}
 }
 
 // options splits the tag of a field's key.

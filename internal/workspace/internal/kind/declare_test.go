@@ -27,6 +27,14 @@ func TestDeclarationsThatMakeNoSense(t *testing.T) {
 		"a length of none": struct {
 			A []string `file:"a" items:"0-0"`
 		}{},
+		"only with a word that there is not": struct {
+			A string `file:"a" enum:"x y"`
+			B string `file:"b" only:"a=z"`
+		}{},
+		"only with a later field": struct {
+			B string `file:"b" only:"a=x"`
+			A string `file:"a" enum:"x y"`
+		}{},
 		"half a bound": struct {
 			A int `file:"a" min:"1"`
 		}{},

@@ -20,6 +20,8 @@
 //	desc      one line about its meaning, for the reference and the schema
 //	default   what absence means; absent, what it means in a record, where it differs
 //	else      the field that gives the value where the file has none
+//	only      where it may be: "type=topic", in those whose field type, which comes
+//	          before it, has that word
 //	rule      of a text, or of the texts in a list (package rules)
 //	keys      the rule of a map's keys
 //	enum      the words that a text may be, separated by spaces

@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -63,7 +64,39 @@ type Field struct {
 	Default  string // what absence means
 	Absent   string // what absence means in a record
 	Else     string // the key of the field that gives the value where the file has none
+	Only     Only   // where it may be; zero: everywhere
 }
+
+// Only restricts a field to those structs in which another one, which comes before it and
+// is one of a few words, has one of them.
+type Only struct{ Key, Word string }
+
+// String is empty or says it: "; goes with type: topic".
+func (o Only) String() string {
+	if o.Key == "" {
+		return ""
+	}
+	return "; goes with " + o.Key + ": " + o.Word
+}
+
+// Decides returns the field whose word decides which others may be there; nil without one.
+// A struct has one at most.
+func (s *Shape) Decides() *Field {
+	for i := range s.Fields {
+		if key := s.Fields[i].Only.Key; key != "" {
+			return &s.Fields[s.Field(key, false)]
+		}
+	}
+	return nil
+}
+
+// Has tells whether a struct may have one of the fields, by the word that it holds.
+func (s *Shape) Has(f *Field, v reflect.Value) bool {
+	return f.Only.Key == "" || f.Only.With(v.Field(s.Decides().Index).String(), s.Decides().Default)
+}
+
+// With tells whether the field goes with a word; an empty one is the usual.
+func (o Only) With(word, usual string) bool { return o.Key == "" || cmp.Or(word, usual) == o.Word }
 
 // Entry returns the shape of what a section holds: the elements of a list, or else the
 // section itself.

@@ -62,6 +62,14 @@ func Named(name string) (Rule, bool) {
 		return Rule{Want: "a header name", Check: checkHeaderName, Pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", Never: reservedPattern(), Most: maxNameBytes}, true
 	case "headerValue":
 		return Rule{Check: checkHeaderValue, Never: `[\x00-\x08\x0a-\x1f\x7f]`, Most: maxSecretBytes}, true
+	case "topic":
+		return Rule{Want: wantTopic, Check: checkTopic, Pattern: "^[A-Za-z0-9._-]+$", Never: `^(deliver\.|webhook-retry\.|anabranch-|personas-|__)`, Most: schemas.MaxTopicBytes}, true
+	case "size":
+		return Rule{Want: WantSize, Check: checkSize, Pattern: "^[0-9]+(KiB|MiB|GiB)$"}, true
+	case "path":
+		return Rule{Want: wantPath, Check: checkPath, Most: maxPathBytes, Never: `[\x00-\x1f\x7f]`}, true
+	case "bucket":
+		return Rule{Want: wantBucket, Check: checkBucket, Pattern: "^[a-z0-9][a-z0-9.-]*[a-z0-9]$", Most: maxBucketBytes}, true
 	case "plannedName":
 		return Rule{Want: "a name", Check: checkPlannedName, Never: `[\x00-\x1f\x7f]`, Most: maxNameBytes}, true
 	}

@@ -135,7 +135,7 @@ func mapOf(v reflect.Value) map[string]reflect.Value {
 
 func (w *writer) structure(s *kind.Shape, v reflect.Value) error {
 	present := slices.DeleteFunc(slices.Clone(s.Fields), func(f kind.Field) bool {
-		return f.Record == "" || f.Optional && empty(f.Shape, v.Field(f.Index))
+		return f.Record == "" || !s.Has(&f, v) || f.Optional && empty(f.Shape, v.Field(f.Index))
 	})
 	return w.sequence("{}", len(present), func(i int) error {
 		return w.member(present[i].Record, present[i].Shape, v.Field(present[i].Index))

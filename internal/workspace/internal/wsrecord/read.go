@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 
 	"github.com/anabranch/anabranch/internal/document"
 	"github.com/anabranch/anabranch/internal/workspace/internal/decode"
@@ -26,6 +27,9 @@ func Read(s *kind.Shape, text []byte, to any) (unknown bool, err error) {
 	dropVersion(parsed)
 	if s.Form == kind.Tree {
 		return false, kind.Owner(reflect.ValueOf(to).Elem()).ReadRecord(text)
+	}
+	if ofLaterType(s, parsed) {
+		return false, ErrType
 	}
 	d := decode.Decoder{Record: true}
 	d.Decode(s, document.Tree(parsed), to)
@@ -51,6 +55,17 @@ func dropVersion(parsed any) {
 	if members, ok := parsed.(map[string]any); ok {
 		delete(members, "version")
 	}
+}
+
+// ofLaterType tells whether the field that decides about others has a word that is not known.
+func ofLaterType(s *kind.Shape, parsed any) bool {
+	owner := s.Decides()
+	members, isObject := parsed.(map[string]any)
+	if owner == nil || !isObject {
+		return false
+	}
+	word, isText := members[owner.Record].(string)
+	return isText && !slices.Contains(owner.Rule.Words, word)
 }
 
 // readInto is Read into a new value of the shape's type.

@@ -34,6 +34,10 @@ func TestRecords(t *testing.T) {
 			`"page":{"properties":{"url":{"type":"string"}}},"screen":{"properties":{"size":{"type":"integer"}}}}}`,
 		"destination/crm": `{"type":"webhooks","name":"CRM","sources":["personas","website"],"enabled":true,"sharedSecret":"` + wstest.Canary + `",` +
 			`"endpoints":[{"url":"https://crm.example.com/hooks/events","headers":[{"name":"X-Team","value":"growth"}]}]}`,
+		"destination/glacier": `{"type":"archive","name":"glacier","sources":["website"],"enabled":true,"archive":{"bucket":"calls","endpoint":"https://s3.example.com","region":"eu-central-1",` +
+			`"prefix":"shop/","accessKey":"` + wstest.Canary + `","secretKey":"` + wstest.Canary + `","maxBytes":"8MiB","maxAge":"1m"},"historical":"refuse","historicalAfter":"48h"}`,
+		"destination/shelf":     `{"type":"archive","name":"shelf","sources":[],"enabled":true,"archive":{"directory":"/var/lib/calls","maxBytes":"64MiB","maxAge":"5m"}}`,
+		"destination/warehouse": `{"type":"topic","name":"warehouse","sources":["website"],"enabled":true,"topic":{"name":"shop.calls","partitions":12,"retention":"72h"}}`,
 		"audience/big_spenders": `{"revision":1,"definition":{"destinations":["crm"],"enabled":true,"history":"full","id":"big_spenders","name":"Big Spenders","on_delete":"exit","send":"identify","stay":"1d",` +
 			`"when":{"all":[{"did":"Order Completed","is":{"gte":500},"of":"total","sources":["website"],"take":"sum","within":"90d"},{"not":{"is":{"in":["staff","test"]},"trait":"plan"}}]}}}`,
 		"trait/orders_30d":  `{"revision":1,"definition":{"did":"Order Completed","enabled":true,"every":"1h","history":"full","id":"orders_30d","name":"Orders 30d","send":"identify","take":"count","where":{"total":{"gt":0}},"within":"30d"}}`,
@@ -89,8 +93,9 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 		"a type of later":    {"source/a", withPlan(`{"action":"mark","events":{"e":{"properties":{"p":{"type":"date"}}}}}`), `"a": trackingPlan.events: expected one of string, number, integer, boolean, object, array`},
 		"a trait, no name":   {"source/a", withPlan(`{"action":"mark","group":{"properties":{"a\nb":{}}}}`), `"a": trackingPlan.group: expected a name of printable characters, 1 to 256 bytes`},
 		"a secret number":    {"destination/a", `{"sharedSecret":4711}`, `"a": sharedSecret: expected a string`},
-		"another type":       {"destination/a", `{"type":"slack"}`, `"a": type: expected webhooks`},
+		"another type":       {"destination/a", `{"type":"slack"}`, `"a": of a type that this release does not know`},
 		"no endpoints":       {"destination/a", `{"type":"webhooks"}`, `"a": endpoints: expected 1 to 5 endpoints`},
+		"no archive":         {"destination/a", `{"type":"archive"}`, `"a": archive: expected exactly one of the keys directory and bucket`},
 		"another scheme":     {"destination/a", `{"type":"webhooks","endpoints":[{"url":"file:///` + wstest.Canary + `"}]}`, `"a": endpoints[0]: expected an http or https URL with a host`},
 		"a header that signs": {
 			"destination/a", good(`,"headers":[{"name":"X-Signature","value":"` + wstest.Canary + `"}]`),
@@ -167,6 +172,8 @@ func FuzzRecord(f *testing.F) {
 	f.Add("source/a", []byte(withPlan(`{"action":"mark","events":{},"identify":{},"group":null,"page":{"properties":{"\"":{}}}}`)))
 	f.Add("destination/a", []byte(`{"type":"webhooks","sources":["a"],"endpoints":[{"url":"http://u:p@h/?q","headers":[{"name":"X","value":"1"}]}]}`))
 	f.Add("destination/a", []byte(`{"type":"webhooks","endpoints":[{"url":"http://h","headers":[{"name":"Host","value":"1"}]}]}`))
+	f.Add("destination/a", []byte(`{"type":"topic","topic":{"name":"a.b","partitions":3,"retention":"1h"},"endpoints":[]}`))
+	f.Add("destination/a", []byte(`{"type":"archive","archive":{"bucket":"abc","accessKey":"a","secretKey":"b"}}`))
 	f.Add(keyApplied, []byte(`{}`))
 	f.Add("", []byte(nil))
 	f.Fuzz(func(t *testing.T, key string, value []byte) {

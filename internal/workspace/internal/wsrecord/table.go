@@ -47,7 +47,7 @@ func NewTable() *Table {
 
 // Apply takes in one record. A record that can't be read is an error and
 // changes nothing: the last good one of its key stays in force. So it is with one
-// of a later version ([schemas.VersionError]) or kind ([ErrKind]): to go on
+// of a later version ([schemas.VersionError]) or kind or type ([ErrKind], [ErrType]): to go on
 // delivering as before is safer than to stop, or to deliver by half of what a
 // record says. While an upgrade rolls, the new processes obey the new record.
 func (t *Table) Apply(r *kgo.Record) error {

@@ -59,6 +59,8 @@ func TestNothingIsWrittenOverALaterVersion(t *testing.T) {
 		{"destination/a", `{"type":`, "destination/a (2 of"}, // nobody reads that
 		{"destination/a", present, "destination/b (1 of"},
 		{"destination/b", "", ""},
+		{"destination/b", `{"type":"stream","endpoints":{}}`, "destination/b (1 of"},
+		{"destination/b", "", ""},
 		{"segment/a", `{"version":3}`, ""}, // of a kind that is not ours to write
 		{"source/a", `{"version":1`, ""},
 	}
@@ -80,5 +82,29 @@ func TestKindsOfALaterRelease(t *testing.T) {
 		if err := apply(NewTable(), key, "{}"); err == nil || errors.Is(err, ErrKind) == known {
 			t.Errorf("%q: %v", key, err)
 		}
+	}
+}
+
+// TestATypeOfALaterReleaseChangesNothing: what was in force stays, nothing is made of what
+// is new, and what an earlier type left in a record is ignored.
+func TestATypeOfALaterReleaseChangesNothing(t *testing.T) {
+	t.Parallel()
+	table := NewTable()
+	if err := apply(table, "destination/a", present); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"destination/a", "destination/b"} {
+		if err := apply(table, key, `{"type":"stream","name":"then","topic":{"name":"deliver.a"}}`); !errors.Is(err, ErrType) || !Later(err) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	if d, ok := table.Snapshot().Destination("a"); !ok || d.Name != "now" || len(table.Snapshot().Destinations()) != 1 {
+		t.Errorf("in force are %v", table.Snapshot())
+	}
+	if err := apply(table, "destination/a", `{"type":"topic","endpoints":[{"url":"http://a"}],"sharedSecret":"s"}`); err != nil {
+		t.Fatal(err)
+	}
+	if d, _ := table.Snapshot().Destination("a"); d.Endpoints != nil || d.SharedSecret != "" || d.Topic() != "deliver.export.a" {
+		t.Errorf("%+v", *d)
 	}
 }

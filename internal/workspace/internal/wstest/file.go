@@ -40,6 +40,25 @@ destinations:
     endpoints:
       - url: https://crm.example.com/hooks/events
         headers: {X-Team: growth}
+  - id: warehouse
+    type: topic
+    sources: [website]
+    topic: {name: shop.calls, partitions: 12, retention: 72h}
+  - id: glacier
+    type: archive
+    sources: [website]
+    archive:
+      bucket: calls
+      endpoint: https://s3.example.com
+      region: eu-central-1
+      prefix: shop/
+      accessKey: {env: CRM_SECRET}
+      secretKey: {env: CRM_SECRET}
+      maxBytes: 8MiB
+      maxAge: 1m
+    historical: refuse
+    historicalAfter: 48h
+  - {id: shelf, type: archive, sources: [], archive: {directory: /var/lib/calls}}
 audiences:
   - id: big_spenders
     name: Big Spenders

@@ -24,12 +24,30 @@ func CRM() *workspace.Snapshot {
 				URL:     "https://crm.example.com/hooks/events",
 				Headers: []workspace.Header{{Name: "X-Team", Value: "growth"}},
 			}},
+		}, Warehouse(), {
+			ID: "glacier", Type: workspace.TypeArchive, Name: "glacier", Sources: []string{"website"}, Enabled: true,
+			Archive: &workspace.Archive{
+				Bucket: "calls", Endpoint: "https://s3.example.com", Region: "eu-central-1", Prefix: "shop/", AccessKey: Canary, SecretKey: Canary,
+				MaxBytes: 8 << 20, MaxAge: time.Minute,
+			},
+			Historical: workspace.HistoricalRefuse, HistoricalAfter: 48 * time.Hour,
+		}, {
+			ID: "shelf", Type: workspace.TypeArchive, Name: "shelf", Enabled: true,
+			Archive: &workspace.Archive{Directory: "/var/lib/calls", MaxBytes: 64 << 20, MaxAge: 5 * time.Minute},
 		}},
 		Audiences: []workspace.Audience{{Audience: parsed(definition.ParseAudience, `{"id":"big_spenders","name":"Big Spenders","stay":"1d","destinations":["crm"],"on_delete":"exit",
 			"when":{"all":[{"did":"Order Completed","take":"sum","of":"total","is":{"gte":500},"within":"90d","sources":["website"]},{"not":{"trait":"plan","is":["staff","test"]}}]}}`)}},
 		Traits:   []workspace.Trait{{Trait: parsed(definition.ParseTrait, `{"name":"Orders 30d","take":"count","did":"Order Completed","where":{"total":{"gt":0}},"within":"30d","every":"1h"}`)}},
 		Identity: &workspace.Identities{AnonymousIDs: &workspace.AnonymousIDs{Max: 50, Per: workspace.Period(7 * 24 * time.Hour)}},
 	}).Snapshot()
+}
+
+// Warehouse returns a destination of the type topic that says something in every field.
+func Warehouse() workspace.Destination {
+	return workspace.Destination{
+		ID: "warehouse", Type: workspace.TypeTopic, Name: "warehouse", Sources: []string{"website"}, Enabled: true,
+		Export: &workspace.Export{Name: "shop.calls", Partitions: 12, Retention: 72 * time.Hour},
+	}
 }
 
 func parsed[T any](parse func([]byte) (T, error), text string) T {
@@ -69,6 +87,9 @@ func Secretive() *workspace.Snapshot {
 				URL:     "https://user:" + Canary + "@h.example.com/hooks?token=" + Canary,
 				Headers: []workspace.Header{{Name: "Authorization", Value: Canary}},
 			}},
+		}, {
+			ID: "store", Type: workspace.TypeArchive, Sources: []string{"web"}, Enabled: true,
+			Archive: &workspace.Archive{Bucket: "calls", AccessKey: Canary, SecretKey: Canary, MaxBytes: 1 << 20, MaxAge: time.Minute},
 		}},
 	)
 }
@@ -134,22 +155,36 @@ func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values)
 
 func randomDestination(r *rand.Rand, id string, sources []workspace.Source) workspace.Destination {
 	d := workspace.Destination{
-		ID: id, Type: workspace.TypeWebhooks, Name: pick(r, "A", "B"), Enabled: r.IntN(2) == 0,
-		SharedSecret: schemas.Secret(pick(r, "", "s1", "s2")),
+		ID: id, Type: pick(r, workspace.TypeWebhooks, workspace.TypeWebhooks, workspace.TypeTopic, workspace.TypeArchive), Name: pick(r, "A", "B"), Enabled: r.IntN(2) == 0,
+	}
+	switch d.Type {
+	case workspace.TypeWebhooks:
+		d.SharedSecret, d.Endpoints = schemas.Secret(pick(r, "", "s1", "s2")), randomEndpoints(r)
+	case workspace.TypeTopic:
+		d.Export = pick(r, nil, &workspace.Export{}, &workspace.Export{Name: "calls." + id, Partitions: r.IntN(3)})
+	case workspace.TypeArchive:
+		d.Archive = pick(r,
+			&workspace.Archive{Directory: "/a", MaxBytes: 1 << 20, MaxAge: time.Minute},
+			&workspace.Archive{Bucket: "calls", AccessKey: "a", SecretKey: schemas.Secret(pick(r, "s1", "s2")), MaxBytes: 3 << 10, MaxAge: time.Hour})
 	}
 	for _, source := range sources {
 		if r.IntN(2) == 0 {
 			d.Sources = append(d.Sources, source.ID)
 		}
 	}
-	for j := range 1 + r.IntN(workspace.MaxEndpoints) {
+	return d
+}
+
+func randomEndpoints(r *rand.Rand) []workspace.Endpoint {
+	all := make([]workspace.Endpoint, 1+r.IntN(workspace.MaxEndpoints))
+	for j := range all {
 		e := workspace.Endpoint{URL: "https://h" + strconv.Itoa(j) + ".example.com/" + pick(r, "a", "b")}
 		for k := range r.IntN(3) {
 			e.Headers = append(e.Headers, workspace.Header{Name: "X-" + strconv.Itoa(k), Value: schemas.Secret(pick(r, "1", "2"))})
 		}
-		d.Endpoints = append(d.Endpoints, e)
+		all[j] = e
 	}
-	return d
+	return all
 }
 
 // RandomPlan returns a small tracking plan out of few names, or none.

@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+// ClaimName is the object that says whose archive a place is. Readers of archives pass over
+// names that begin with a dot.
+const ClaimName = ".anabranch.json"
+
+// Owner is the topic that an archive is of.
+type Owner struct {
+	Topic string `json:"topic"`
+	ID    string `json:"id"` // of the topic: one that is made again has another
+}
+
+// Claim has a place belong to a topic, and is an error where it belongs to another one.
+func Claim(ctx context.Context, in Store, by Owner) error {
+	text, there, err := in.Get(ctx, ClaimName)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", ClaimName, err)
+	}
+	if there {
+		return compare(text, by)
+	}
+	if text, err = json.Marshal(by); err != nil {
+		return err
+	}
+	if err = in.Put(ctx, ClaimName, append(text, '\n')); err != nil {
+		return fmt.Errorf("write %s: %w", ClaimName, err)
+	}
+	return nil
+}
+
+func compare(text []byte, by Owner) error {
+	var owner Owner
+	if err := json.Unmarshal(text, &owner); err != nil {
+		return fmt.Errorf("%s: found %.100q, expected the topic that the archive is of: %w", ClaimName, text, err)
+	}
+	if owner != by {
+		return fmt.Errorf("%s: found the archive of %s with the id %s, expected %s with the id %s: an archive needs a directory or prefix of its own, and a topic that was created again a new one",
+			ClaimName, owner.Topic, owner.ID, by.Topic, by.ID)
+	}
+	return nil
+}

@@ -1,0 +1,21 @@
+// Package store keeps the objects of an archive: in a directory, or in a bucket of what
+// speaks the protocol of S3.
+//
+//	store      what both can do, and which one a place is
+//	directory  files that are there whole or not at all
+//	bucket     objects of a bucket
+//	claim      a place belongs to one topic
+//
+// The client of buckets is minio-go: it adds 1.9 MB to the program and twelve modules. It
+// finds credentials where none are given, addresses buckets of the large clouds by host and
+// all others by path, and needs nothing but an endpoint for those.
+//
+// # Non-obvious
+//
+//   - Topics that are made again count their offsets from 0, and so may overwrite what was
+//     archived of the last one. So the first object of a place says which topic it is of,
+//     and another one is refused (TestAPlaceBelongsToOneTopic).
+//   - A temporary file has a name of its own each time. Two processes may write one object
+//     at once when one of them does not know yet that it has lost its partition: in a shared
+//     file, one could publish what the other has just cut to nothing (TestTwoWriteOneObject).
+package store

@@ -1,0 +1,76 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// action is something that a page may do: a form leads to it, and it to a page. None is there
+// where CONSOLE_READ_ONLY is set.
+type action struct {
+	path string // below [Path]
+	// do does it, or begins to, and says where to go. What it does goes to the log, with who
+	// does it: jobs see to that.
+	do func(*visit) (next string, err error)
+}
+
+// actions are all of them.
+func (c *Console) actions() []action {
+	if c.ReadOnly {
+		return nil
+	}
+	return []action{
+		{path: "/redrive", do: c.beginRedrive},
+		{path: "/job", do: c.cancelJob},
+	}
+}
+
+// maxForm bounds a form, in bytes.
+const maxForm = 64 << 10
+
+// act does what an action does, for who may act.
+func (c *Console) act(a action) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who, in := c.door.Visitor(r)
+		if !in {
+			c.askIn(w, r)
+			return
+		}
+		if !who.MayAct() {
+			c.refuse(w, r, http.StatusForbidden, "Log in first: who changes something has a name.")
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		v := &visit{Request: r, who: who, now: time.Now()}
+		if err := r.ParseForm(); err != nil {
+			c.fail(w, v, &problem{http.StatusBadRequest, "the form can't be read: " + err.Error()})
+			return
+		}
+		leads, err := a.do(v)
+		if err != nil {
+			c.fail(w, v, err)
+			return
+		}
+		http.Redirect(w, r, leads, http.StatusSeeOther)
+	})
+}
+
+// permission says whether a page shows what it can do.
+type permission struct {
+	Act   bool   // it does
+	Login string // where to log in, for it to; empty: that would not help
+}
+
+func (c *Console) permits(v *visit) permission {
+	switch {
+	case c.ReadOnly:
+		return permission{}
+	case v.who.MayAct():
+		return permission{Act: true}
+	}
+	if c.Token == "" {
+		return permission{}
+	}
+	return permission{Login: loginPath + "?next=" + url.QueryEscape(v.URL.RequestURI())}
+}

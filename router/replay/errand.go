@@ -1,0 +1,497 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/journal"
+	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/groups"
+	"github.com/anabranch/anabranch/internal/kafka/txn"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+const (
+	// takeTimeout bounds the taking of a run, which fences its predecessor and so ends the
+	// transaction that may have been left open.
+	takeTimeout = 10 * time.Second
+	// stepTimeout bounds a step, also after the stage is told to stop: the process is cut
+	// off eight seconds after that.
+	stepTimeout = 5 * time.Second
+	// abandonAfter is when brokers may end the transaction of a process that died.
+	abandonAfter = 6 * time.Second
+
+	// idle is the longest rest between two looks: a wish is heard of at once, and room on
+	// a topic is looked for this often.
+	idle      = 200 * time.Millisecond
+	reportDue = time.Minute
+	// renewEvery is how often it is looked whose data is to be deleted.
+	renewEvery = 30 * time.Second
+)
+
+// errTakenOver means that another process has the run now.
+var errTakenOver = errors.New("another process has taken the replay over")
+
+// errand is a run in this process's hands. It is used by one goroutine.
+type errand struct {
+	s  *Service
+	id string
+
+	token   string
+	writer  *txn.Writer
+	entry   *Entry // as the topic has it
+	terms   terms
+	legs    []*leg
+	beaten  time.Time // when something was last written
+	told    time.Time // when something was last logged
+	renewed time.Time // when it was last looked whose data is to be deleted
+
+	// Of all the times that it was taken.
+	survey *survey
+	gone   *deletions
+	had    map[string]byPartition // of --only missing, by destination
+	holds  map[string]*hold
+}
+
+func newErrand(s *Service, id string) *errand {
+	return &errand{s: s, id: id, holds: make(map[string]*hold)}
+}
+
+// carryOut takes the run and brings it to its end, or as far as it gets before ctx ends or
+// somebody wants something else.
+func (e *errand) carryOut(ctx context.Context) error {
+	taking, cancel := context.WithTimeout(ctx, takeTimeout)
+	err := e.take(taking)
+	cancel()
+	if e.writer != nil {
+		defer e.writer.Close()
+	}
+	if err != nil {
+		return err
+	}
+	e.tell("taken")
+	err = e.loop(ctx)
+	e.s.metrics.waiting.Sub(float64(e.waiting(false)))
+	if err == nil || ctx.Err() != nil {
+		return errors.Join(err, e.release(ctx))
+	}
+	return err
+}
+
+// take fences whoever has the run, and returns once the book has all that they have written:
+// what stands before our claim.
+func (e *errand) take(ctx context.Context) (err error) {
+	e.writer, err = txn.Open(ctx, TransactionalIDs+e.id, abandonAfter,
+		append(slices.Clip(e.s.set.Kafka), kgo.RecordPartitioner(partitioner{kgo.StickyKeyPartitioner(nil)}))...)
+	if err != nil {
+		return fmt.Errorf("take replay %s: %w", e.id, err)
+	}
+	e.token = rand.Text()
+	if err = e.claim(ctx, e.token); err != nil {
+		return err
+	}
+	for {
+		changed := e.s.book.Changed()
+		if e.entry = e.s.book.Get(e.id); e.entry.Claim.Token == e.token {
+			break
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("wait to see replay %s taken: %w", e.id, context.Cause(ctx))
+		}
+	}
+	e.legs = nil
+	for _, destination := range e.entry.Run.Destinations {
+		e.legs = append(e.legs, e.leg(destination))
+	}
+	return nil
+}
+
+// claim writes who has the run, and what it waits for.
+func (e *errand) claim(ctx context.Context, token string) error {
+	c := Claim{Token: token, At: time.Now().UTC().Truncate(time.Millisecond), Trouble: make(map[string]string)}
+	for _, l := range e.legs {
+		if l.hold.trouble != "" && token != "" {
+			c.Trouble[l.destination] = l.hold.trouble
+		}
+	}
+	rec, err := record(&c, kindClaim, e.id)
+	if err != nil {
+		return err
+	}
+	e.beaten = time.Now()
+	return fenced(e.writer.Write(ctx, []*kgo.Record{rec}))
+}
+
+// release says that nobody has the run any more, so that others need not wait.
+func (e *errand) release(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepTimeout)
+	defer cancel()
+	if err := e.claim(ctx, ""); err != nil && !errors.Is(err, errTakenOver) {
+		return err
+	}
+	return nil
+}
+
+// fenced names the error that callers act on.
+func fenced(err error) error {
+	if kafka.Fenced(err) {
+		return fmt.Errorf("%w: %w", errTakenOver, err)
+	}
+	return err
+}
+
+// prepare reads the range for what has to be known of all of it, once in the life of the
+// process.
+func (e *errand) prepare(ctx context.Context) error {
+	r := &e.entry.Run
+	id, err := e.s.set.Topics.ID(ctx, schemas.TopicRawEvents)
+	if err != nil {
+		return err
+	}
+	if r.TopicID != "" && id != r.TopicID {
+		return e.abandon(ctx, "raw-events was deleted and made again since the replay was started")
+	}
+	s := &survey{
+		run: r, kafka: e.s.set.Kafka, client: e.s.set.Topics.Client, prints: journal.PrintsOf(id), journal: r.Choice.Missing,
+		each: func(*kgo.Record) error { return e.meanwhile(ctx) }, portion: func([]int32) {},
+	}
+	e.gone = newDeletions(s.client, r)
+	err = errors.Join(e.gone.update(ctx), s.conduct(ctx))
+	if errors.Is(err, errInterrupted) {
+		return nil // the loop does what is wanted
+	}
+	if err != nil {
+		return err
+	}
+	e.survey, e.renewed, e.had = s, time.Now(), make(map[string]byPartition)
+	for _, destination := range r.Destinations {
+		e.had[destination] = s.had(destination)
+	}
+	return nil
+}
+
+// errInterrupted ends what is prepared for a run that is not to go on.
+var errInterrupted = errors.New("the replay is not to go on")
+
+// meanwhile shows others now and then that the run is in hand, and looks whether it is to
+// go on.
+func (e *errand) meanwhile(ctx context.Context) error {
+	if e.s.book.Get(e.id).Run.Wish != Running {
+		return errInterrupted
+	}
+	return e.beat(ctx)
+}
+
+func (e *errand) beat(ctx context.Context) error {
+	if time.Since(e.beaten) < beatEvery {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepTimeout)
+	defer cancel()
+	return e.claim(ctx, e.token)
+}
+
+// loop makes step after step until the run is over, or not to go on.
+func (e *errand) loop(ctx context.Context) error {
+	for ctx.Err() == nil {
+		changed := e.s.book.Changed()
+		e.entry = e.s.book.Get(e.id)
+		switch {
+		case e.entry.Claim.Token != e.token:
+			return errTakenOver
+		case e.entry.Run.Wish == Cancelled:
+			return e.abandon(ctx, "")
+		case e.entry.Run.Wish == Paused:
+			e.tell("paused")
+			return nil
+		case e.survey == nil: // it had been paused meanwhile
+			if err := e.prepare(ctx); err != nil {
+				return err
+			}
+			continue
+		case e.over():
+			e.tell("over")
+			return nil
+		}
+		wait, err := e.step(ctx)
+		if err == nil {
+			err = e.beat(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		if time.Since(e.told) >= reportDue {
+			e.tell("under way")
+		}
+		if wait > 0 {
+			e.rest(ctx, changed, wait)
+		}
+	}
+	return nil
+}
+
+func (e *errand) over() bool {
+	return !slices.ContainsFunc(e.legs, func(l *leg) bool { return l.part.State == Open })
+}
+
+// rest waits, but not when something is heard of a run. What this process writes is heard
+// too, so a step is followed by a look at once, as a rule.
+func (e *errand) rest(ctx context.Context, changed <-chan struct{}, wait time.Duration) {
+	timer := time.NewTimer(min(wait, idle))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-changed:
+	case <-ctx.Done():
+	}
+}
+
+// step sends what may be sent now, to all destinations in one transaction; else wait says
+// how long there is nothing to do.
+func (e *errand) step(ctx context.Context) (wait time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepTimeout)
+	defer cancel()
+	if err := e.renew(ctx); err != nil {
+		return 0, err
+	}
+	if err := e.rooms(ctx); err != nil {
+		return 0, err
+	}
+	wait = idle
+	var all []*load
+	for _, l := range e.legs {
+		until, some, err := l.gather(ctx, e)
+		if err != nil {
+			return 0, err
+		}
+		if some != nil {
+			all = append(all, some)
+		}
+		wait = min(wait, until)
+	}
+	if len(all) == 0 {
+		return wait, nil
+	}
+	for _, some := range apart(all) {
+		if err := e.commit(ctx, some); err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+// apart puts loads together that may share a transaction: all but those under suspicion,
+// each of which has its own, behind that of the others.
+func apart(all []*load) (transactions [][]*load) {
+	var good, suspects []*load
+	for _, some := range all {
+		if some.leg.hold.suspect {
+			suspects = append(suspects, some)
+		} else {
+			good = append(good, some)
+		}
+	}
+	if len(good) > 0 {
+		transactions = append(transactions, good)
+	}
+	for _, some := range suspects {
+		transactions = append(transactions, []*load{some})
+	}
+	return transactions
+}
+
+// renew takes the terms that are in force now.
+func (e *errand) renew(ctx context.Context) error {
+	if time.Since(e.renewed) > renewEvery {
+		if err := e.gone.update(ctx); err != nil {
+			return err
+		}
+		e.renewed = time.Now()
+	}
+	e.terms.deleted = e.gone.since
+	e.terms.workspace, e.terms.today = e.s.set.Workspace.Load(), e.entry.Run.CreatedAt
+	if e.terms.judge == nil {
+		e.terms.judge = e.s.set.Judge()
+	}
+	users := e.s.set.Register
+	if users == nil {
+		return nil
+	}
+	if keys, n := users.Suppressed.Missing(); n > 0 {
+		return fmt.Errorf("users (%d) are suppressed under keys that SUPPRESSION_KEY of this process lacks (%s), so their events can't be left out: set it as ingest has it", n, strings.Join(keys, ", "))
+	}
+	e.terms.suppressed = users.Suppressed.Has
+	return nil
+}
+
+// commit writes the loads in one transaction with how far their parts are then.
+func (e *errand) commit(ctx context.Context, all []*load) error {
+	var events, marks []*kgo.Record
+	now := time.Now()
+	for _, some := range all {
+		some.stamp(now)
+		mark, err := record(some.part, kindPart, e.id, some.leg.destination)
+		if err != nil {
+			return err
+		}
+		events, marks = append(events, some.events...), append(marks, mark)
+	}
+	// The topic of runs comes last: from its first record of an open transaction on nobody
+	// sees what others write to it.
+	err := e.writer.Write(ctx, events, marks)
+	if err != nil {
+		return e.failed(err, all)
+	}
+	e.beaten = now
+	for _, some := range all {
+		some.leg.sent(some, now)
+		e.s.metrics.count(some.leg.destination, some.before, some.part)
+	}
+	return nil
+}
+
+// failed finds out whom a transaction failed for, so that it costs the others no more than
+// one attempt: who is under suspicion writes alone.
+func (e *errand) failed(err error, all []*load) error {
+	for _, some := range all {
+		some.leg.reset()
+	}
+	if kafka.Fenced(err) {
+		return fenced(err)
+	}
+	var about *txn.RecordError
+	known := errors.As(err, &about)
+	culprit := all[0]
+	if known {
+		destination, _ := schemas.ReplayedTo(about.Record.Topic)
+		i := slices.IndexFunc(all, func(some *load) bool { return some.leg.destination == destination })
+		if i < 0 {
+			return err // it is the topic of runs
+		}
+		culprit = all[i]
+	}
+	switch {
+	case known && kafka.TooLarge(err):
+		culprit.shrink(err, e.s.log)
+		return nil
+	case known:
+		culprit.leg.hold.fail("its topic accepts no records: "+about.Err.Error(), time.Now())
+		return nil
+	case len(all) == 1 && len(culprit.events) > 0:
+		culprit.leg.hold.fail("its topic accepts no records: "+err.Error(), time.Now())
+	default:
+		for _, some := range all {
+			some.leg.hold.suspect = true
+		}
+	}
+	return err // the writer may be of no more use
+}
+
+// abandon ends what is open of the run. Why is empty for one that was cancelled.
+func (e *errand) abandon(ctx context.Context, why string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepTimeout)
+	defer cancel()
+	var all []*load
+	for _, l := range e.legs {
+		if some := l.load(); l.part.State == Open {
+			some.part.State, some.part.Note = Abandoned, why
+			all = append(all, some)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	if err := e.commit(ctx, all); err != nil {
+		return err
+	}
+	e.tell(cmp.Or(why, "cancelled"))
+	return nil
+}
+
+// rooms looks how much of what was sent waits at the destinations, for those of which that
+// was looked at too long ago.
+func (e *errand) rooms(ctx context.Context) error {
+	now := time.Now()
+	of := make(map[string][]string) // topics, by the group that reads them
+	for _, l := range e.legs {
+		if l.part.State != Open || now.Sub(l.looked) < idle {
+			continue
+		}
+		topic := schemas.ReplayTopic(l.destination)
+		readers := e.s.set.Readers(topic)
+		if len(readers) == 0 {
+			return fmt.Errorf("no stage reads %s: expected the webhook sink to", topic)
+		}
+		of[readers[0]] = append(of[readers[0]], topic)
+	}
+	for group, topics := range of {
+		refused, err := e.s.set.Topics.Create(ctx, topics...)
+		if err != nil {
+			return err
+		}
+		lags, err := groups.Lags(ctx, e.s.set.Topics.Client, group, topics...)
+		if err != nil {
+			return err
+		}
+		for _, l := range e.legs {
+			if topic := schemas.ReplayTopic(l.destination); slices.Contains(topics, topic) {
+				l.look(lags[topic], refused[topic], e.entry.Run.Rate, now)
+			}
+		}
+	}
+	e.s.metrics.waiting.Add(float64(e.waiting(true)))
+	return nil
+}
+
+// waiting is by how many more destinations the run waits for than it did; with still false
+// it waits for none any more, and the result is how many that were.
+func (e *errand) waiting(still bool) (more int) {
+	for _, l := range e.legs {
+		now := still && l.part.State == Open && l.hold.trouble != ""
+		switch {
+		case !still && l.counted, still && now && !l.counted:
+			more++
+		case still && !now && l.counted:
+			more--
+		}
+		l.counted = now
+	}
+	return more
+}
+
+// tell logs how far the run is.
+func (e *errand) tell(state string) {
+	e.told = time.Now()
+	var sent, left int64
+	var trouble []string
+	for _, l := range e.legs {
+		sent += l.part.Sent
+		left += l.part.left(&e.entry.Run)
+		if l.hold.trouble != "" {
+			trouble = append(trouble, l.destination+" "+l.hold.trouble)
+		}
+	}
+	e.s.log.Info("replay", "run", e.id, "state", state, "destinations", len(e.legs), "sent", sent, "to_read", left, "trouble", strings.Join(trouble, "; "))
+}
+
+// partitioner puts records of the topic `replays` into its partition 0, whose order is the
+// order of changes, and all others where their key belongs.
+type partitioner struct{ kgo.Partitioner }
+
+// ForTopic implements kgo.Partitioner.
+func (p partitioner) ForTopic(topic string) kgo.TopicPartitioner {
+	if topic == schemas.TopicReplays {
+		return kgo.ManualPartitioner().ForTopic(topic)
+	}
+	return p.Partitioner.ForTopic(topic)
+}

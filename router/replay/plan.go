@@ -1,0 +1,185 @@
+package replay
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/journal"
+	"github.com/anabranch/anabranch/schemas"
+)
+
+// Forecast is what a run would do, and what it would change.
+type Forecast struct {
+	Run          *Run                 `json:"run"`
+	Events       int64                `json:"events"` // in the range
+	First        time.Time            `json:"first,omitzero"`
+	Last         time.Time            `json:"last,omitzero"`
+	Destinations map[string]*Expected `json:"destinations"`
+	// Journal says whether the journal speaks of the range: without it there is no telling
+	// what was sent then.
+	Journal bool  `json:"journal"`
+	Seconds int64 `json:"seconds"` // that the run would take at its rate
+}
+
+// Expected is what a run would do at one destination.
+type Expected struct {
+	Send   int64                  `json:"send"`
+	ByType map[schemas.Type]int64 `json:"byType"`
+	Left   map[Reason]int64       `json:"left"` // what is left out
+	// The difference to what was sent then, of the events that were asked for.
+	Missing int64 `json:"missing"` // would be sent now and was not
+	Again   int64 `json:"again"`   // was sent and would be again
+	Gone    int64 `json:"gone"`    // was sent and would not be
+	Unknown int64 `json:"unknown"` // would be sent now, and the journal does not say whether it was
+}
+
+// Total adds up all destinations.
+func (f *Forecast) Total() (n int64) {
+	for _, e := range f.Destinations {
+		n += e.Send
+	}
+	return n
+}
+
+// planner reads a range for a forecast.
+type planner struct {
+	run    *Run
+	terms  terms
+	gone   *deletions
+	survey *survey
+	result *Forecast
+
+	call   call
+	chosen byPartition
+	now    map[string]map[schemas.Type]byPartition // what would be sent, copies included
+}
+
+// plan reads the range of a run and says what it would do. It writes nothing.
+func (p *planner) plan(ctx context.Context, opts []kgo.Opt, client *kgo.Client, prints *journal.Prints) (*Forecast, error) {
+	p.result = &Forecast{Run: p.run, Destinations: make(map[string]*Expected)}
+	for _, id := range p.run.Destinations {
+		p.expected(id)
+	}
+	p.gone = newDeletions(client, p.run)
+	if err := p.gone.update(ctx); err != nil {
+		return nil, err
+	}
+	p.terms.deleted = p.gone.since
+	p.clear()
+	p.survey = &survey{run: p.run, kafka: opts, client: client, prints: prints, journal: true, each: p.each, portion: p.portion}
+	if err := p.survey.conduct(ctx); err != nil {
+		return nil, err
+	}
+	for _, e := range p.result.Destinations {
+		p.result.Seconds = max(p.result.Seconds, (e.Send+int64(p.run.Rate)-1)/int64(p.run.Rate))
+	}
+	return p.result, nil
+}
+
+func (p *planner) clear() {
+	p.chosen, p.now = make(byPartition), make(map[string]map[schemas.Type]byPartition)
+}
+
+func (p *planner) expected(destination string) *Expected {
+	e := p.result.Destinations[destination]
+	if e == nil {
+		e = &Expected{ByType: make(map[schemas.Type]int64), Left: make(map[Reason]int64)}
+		p.result.Destinations[destination] = e
+	}
+	return e
+}
+
+// each takes in one event of the range.
+func (p *planner) each(rec *kgo.Record) error {
+	p.result.Events++
+	start := p.run.Ranges[rec.Partition].From
+	p.terms.look(&p.call, &p.run.Choice, rec)
+	if p.call.reason != Unwanted {
+		p.chosen.of(rec.Partition, start).set(rec.Offset)
+	}
+	for _, id := range p.run.Destinations {
+		reason := p.terms.verdict(&p.call, id)
+		if reason != Sent {
+			p.expected(id).Left[reason]++
+			continue
+		}
+		types := p.now[id]
+		if types == nil {
+			types = make(map[schemas.Type]byPartition)
+			p.now[id] = types
+		}
+		if types[p.call.headers.Type] == nil {
+			types[p.call.headers.Type] = make(byPartition)
+		}
+		types[p.call.headers.Type].of(rec.Partition, start).set(rec.Offset)
+		p.note(rec.Timestamp)
+	}
+	return nil
+}
+
+// note widens the time from the first event to the last.
+func (p *planner) note(at time.Time) {
+	if p.result.First.IsZero() || at.Before(p.result.First) {
+		p.result.First = at.UTC()
+	}
+	if at.After(p.result.Last) {
+		p.result.Last = at.UTC()
+	}
+}
+
+// portion adds up what is known of some partitions, and forgets it.
+func (p *planner) portion(nums []int32) {
+	s := p.survey
+	for _, num := range nums {
+		p.result.Journal = p.result.Journal || s.known[num].len() > 0
+		for _, id := range p.run.Destinations {
+			p.add(id, num)
+		}
+		for _, id := range slices.Sorted(maps.Keys(s.then)) {
+			// One that the workspace does not have, or not for this.
+			if !slices.Contains(p.run.Destinations, id) && p.run.Choice.Destination == "" {
+				if n := s.then[id].had(num).and(p.chosen[num]).len(); n > 0 {
+					p.expected(id).Gone += n
+				}
+			}
+		}
+		delete(s.known, num)
+		delete(s.copies, num)
+	}
+	p.clear()
+	clear(s.then)
+}
+
+// add adds up one partition for a destination.
+func (p *planner) add(id string, num int32) {
+	s, e := p.survey, p.expected(id)
+	copies, known, had := s.copies[num], s.known[num], s.then[id].had(num)
+	var all *offsets
+	for kind, of := range p.now[id] {
+		could := of[num].without(copies)
+		all = all.or(could)
+		e.Left[Copy] += of[num].and(copies).len()
+		if p.run.Choice.Missing {
+			e.Left[Had] += could.and(had).len()
+			e.Left[Unknown] += could.without(had).without(known).len()
+			could = could.without(had).and(known)
+		}
+		if n := could.len(); n > 0 {
+			e.Send += n
+			e.ByType[kind] += n
+		}
+	}
+	e.Missing += all.without(had).and(known).len()
+	e.Again += all.and(had).len()
+	e.Unknown += all.without(had).without(known).len()
+	e.Gone += had.and(p.chosen[num]).without(all).len()
+	for _, reason := range []Reason{Copy, Had, Unknown} {
+		if e.Left[reason] == 0 {
+			delete(e.Left, reason)
+		}
+	}
+}

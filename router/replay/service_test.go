@@ -1,0 +1,64 @@
+package replay
+
+import (
+	"context"
+	"testing"
+
+	"github.com/anabranch/anabranch/test/testkit"
+)
+
+// TestAReplay sends each event of the range once to each destination, and says so.
+func TestAReplay(t *testing.T) {
+	t.Parallel()
+	const n = 500
+	b := newBench(t, "crm", "lake")
+	b.fill(t, n)
+	r := b.ask(t, nil)
+	b.drain(t, "crm", "lake")
+	s := b.service(t)
+	testkit.Start(t, s.Run)
+	e := b.over(t, r.ID)
+	for _, id := range r.Destinations {
+		b.once(t, id, r.ID, n)
+		if p := e.Parts[id]; p.State != Done || p.Sent != n || len(p.Left) != 0 {
+			t.Errorf("%s: %+v", id, p)
+		}
+	}
+	if e.Sent() != 2*n || e.Read() != 2*e.Run.Events() {
+		t.Errorf("sent %d, read %d", e.Sent(), e.Read())
+	}
+}
+
+// TestKilledAgainAndAgain: a run that is taken from one process after the other, each in the
+// midst of it, sends each event once.
+func TestKilledAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	const n, kills = 2_000, 12
+	b := newBench(t, "crm", "lake")
+	b.fill(t, n)
+	r := b.ask(t, func(r *Run) { r.Rate = 100 })
+	b.drain(t, "crm", "lake")
+	for range kills {
+		ctx, kill := context.WithCancel(t.Context())
+		s := b.service(t, func(set *Settings) { set.Alone = true })
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = s.Run(ctx)
+		}()
+		before := b.entry(t, r.ID).Sent()
+		testkit.Until(t, func() bool { e := b.entry(t, r.ID); return e.Over() || e.Sent() > before }, "something that was sent")
+		// The next one fences this one, which is still at it.
+		t.Cleanup(func() { kill(); <-done })
+	}
+	s := b.service(t, func(set *Settings) { set.Alone = true })
+	testkit.Start(t, s.Run)
+	o := &Operator{Kafka: b.Options(), Topics: b.topics}
+	if _, err := o.Change(t.Context(), r.ID, func(r *Run) error { r.Rate = MaxRate; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	b.over(t, r.ID)
+	for _, id := range r.Destinations {
+		b.once(t, id, r.ID, n)
+	}
+}
