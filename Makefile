@@ -13,7 +13,9 @@ BENCH    ?= .
 # outside, so that what is built here is what each go.mod says.
 PKG      ?= work
 MODULES  := . analytics test/clienttest
+OUTSIDE  := analytics/internal/compare test/consoletest
 in_each   = @set -e; for module in $(MODULES); do echo "$$module: $(1)"; (cd $$module && $(1)); done
+in_others = @set -e; for module in $(OUTSIDE); do echo "$$module: $(1)"; (cd $$module && GOWORK=off $(1)); done
 
 BIN      := $(CURDIR)/.bin
 GOLANGCI := $(BIN)/golangci-lint
@@ -105,6 +107,11 @@ storm-kafka-short: ## kill -9 of the newest Apache Kafka under calls, three time
 sdk-test: ## Have the official SDKs speak to it, and look at what arrives
 	go run ./test/sdktest $(SDK)
 
+# SCREENSHOTS is where pictures of the pages go: make console-test SCREENSHOTS=docs/images
+.PHONY: console-test
+console-test: ## Have Chromium and axe-core look at the console (needs chromium, npm)
+	cd test/consoletest && GOWORK=off go test -count=1 .$(if $(SCREENSHOTS), -screenshots $(abspath $(SCREENSHOTS)))
+
 .PHONY: check format format-diff fix-diff vet lint race tidy-diff
 check: format-diff fix-diff vet lint race tidy-diff ## Run all that a change must pass
 
@@ -119,7 +126,7 @@ fix-diff:
 
 vet:
 	go vet work
-	cd analytics/internal/compare && GOWORK=off go vet ./...
+	$(call in_others,go vet ./...)
 
 lint: $(GOLANGCI)
 	$(call in_each,$(GOLANGCI) run)
@@ -129,7 +136,7 @@ race:
 
 tidy-diff:
 	$(call in_each,go mod tidy -diff)
-	cd analytics/internal/compare && go mod tidy -diff
+	$(call in_others,go mod tidy -diff)
 
 # The plus has "make -n release" run it too, which says what it would do.
 .PHONY: release
