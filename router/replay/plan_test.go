@@ -260,14 +260,14 @@ func TestARequestThatCannotWork(t *testing.T) {
 	}
 	now := time.Now()
 	for want, q := range map[string]Request{
-		"--source=App: expected the id of a source":      {Choice: Choice{Source: "App"}},
-		"--destination=a_b: expected the id of a desti":  {Choice: Choice{Destination: "a_b"}},
-		"--type=delete: expected one of [identify track": {Choice: Choice{Type: schemas.TypeDelete}},
-		"--event=x --type=page: only calls of type trac": {Choice: Choice{Event: "x", Type: schemas.TypePage}},
-		"--source=app: the workspace has no such source": {Choice: Choice{Source: "app"}},
-		"--destination=off: the workspace has no such d": {Choice: Choice{Destination: "off"}},
+		"--source=App: expected the id of a source":         {Choice: Choice{Source: "App"}},
+		"--destination=a_b: expected the id of a desti":     {Choice: Choice{Destination: "a_b"}},
+		"--type=delete: expected one of [identify track":    {Choice: Choice{Type: schemas.TypeDelete}},
+		"--event=x --type=page: only calls of type trac":    {Choice: Choice{Event: "x", Type: schemas.TypePage}},
+		"--source=app: the workspace has no such source":    {Choice: Choice{Source: "app"}},
+		"--destination=off: the workspace has no such d":    {Choice: Choice{Destination: "off"}},
 		"--destination=export: it is of type topic: expect": {Choice: Choice{Destination: "export"}},
-		"expected a time that begins before it ends":     {From: now, To: now.Add(-time.Hour)},
+		"expected a time that begins before it ends":        {From: now, To: now.Add(-time.Hour)},
 	} {
 		q.Rate = 1
 		if _, err := o.Prepare(t.Context(), q, b.live.Load(), now); err == nil || !strings.Contains(err.Error(), want) {

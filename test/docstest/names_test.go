@@ -111,7 +111,7 @@ func TestParses(t *testing.T) {
 var notSettings = map[string]string{
 	"COLD_ACCESS_KEY": "a secret that a workspace names in docs/archive.md",
 	"COLD_SECRET_KEY": "another one",
-	"CRM_SECRET": "of the example", "SHARED_SECRET": "of the sample",
+	"CRM_SECRET":      "of the example", "SHARED_SECRET": "of the sample",
 	"OTEL_RESOURCE_ATTRIBUTES": "read by the library", "OTEL_BSP_": "read by the library",
 	"KAFKA_VERSION": "of scripts/kafka", "ANABRANCH_TEST_MESSAGES": "of a test",
 	"DELETE_ONLY": "a type of request", "SUPPRESS_ONLY": "a type of request", "SUPPRESS_WITH_DELETE": "a type of request", "USER_ID": "a type of subject",

@@ -71,8 +71,10 @@ func TestJudge(t *testing.T) {
 func TestTargets(t *testing.T) {
 	t.Parallel()
 	r := newRun(Settings{Rate: 1, Workspace: workspace.NewSnapshot(nil, []workspace.Destination{
-		{ID: "crm", Type: workspace.TypeWebhooks}, {ID: "cold", Type: workspace.TypeArchive},
-		{ID: "spare", Type: workspace.TypeTopic}, {ID: "warehouse", Type: workspace.TypeTopic, Export: &workspace.Export{Name: "calls"}},
+		{ID: "crm", Type: workspace.TypeWebhooks},
+		{ID: "cold", Type: workspace.TypeArchive},
+		{ID: "spare", Type: workspace.TypeTopic},
+		{ID: "warehouse", Type: workspace.TypeTopic, Export: &workspace.Export{Name: "calls"}},
 	})})
 	for id, want := range map[string]struct {
 		topic   string
