@@ -16,7 +16,7 @@ func Stage() *pipeline.Stage {
 		Topics: []pipeline.Topic{
 			{Name: schemas.DeliverPrefix, Why: "reads events", Consumed: pipeline.Verb{To: "deliver", Done: "delivered"}},
 			{Name: schemas.RetryPrefix, Write: true, Why: "reads and writes retries", Consumed: pipeline.Verb{To: "retry", Done: "retried"}},
-			{Name: schemas.ReplayPrefix, Why: "reads what replays send, behind live events", Consumed: pipeline.Verb{To: "replay", Done: "delivered"}},
+			{Name: schemas.ReplayPrefix, Found: true, Why: "reads what replays send, behind live events", Consumed: pipeline.Verb{To: "replay", Done: "delivered"}},
 			{Name: schemas.TopicWorkspace, Read: true, Why: "knows endpoints"},
 			{Name: schemas.TopicDeadLetters, Write: true, Why: "stores what it can't deliver"},
 			{Name: schemas.TopicJournal, Write: true, Journal: true, Why: "writes down what became of each event"},

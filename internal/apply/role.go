@@ -13,7 +13,7 @@ func Role(stages pipeline.Stages) acl.Role {
 	rules := acl.Topic(schemas.TopicWorkspace, "reads and replaces the workspace", acl.Read, acl.Write, acl.Create)
 	for _, t := range stages.Topics() {
 		switch t.Name {
-		case schemas.TopicWorkspace:
+		case schemas.TopicWorkspace, schemas.ReplayPrefix, schemas.ArchivePrefix: // the last is among those of destinations
 		case schemas.DeliverPrefix:
 			rules = append(rules, t.Rules("makes sure that each destination has its topic", acl.Describe, acl.Create)...)
 		default:

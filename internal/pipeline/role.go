@@ -57,5 +57,8 @@ func (t Topic) operations() []kmsg.ACLOperation {
 	if len(all) == 0 {
 		all = append(all, acl.Describe)
 	}
+	if t.Found {
+		return all
+	}
 	return append(all, acl.Create, acl.DescribeConfigs)
 }

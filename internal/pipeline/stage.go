@@ -60,6 +60,9 @@ type Topic struct {
 	// Read and Write say what the stage does there; neither: it looks at it. What is missing it creates, and it
 	// compares the settings of what exists.
 	Read, Write bool
+	// Found is true of topics that come and go as others need them: who only reads them
+	// creates none.
+	Found bool
 	// Journal is true of what is needed only where a journal is written.
 	Journal bool
 	// Why is a clause, as in "stores what it can't route".

@@ -13,6 +13,13 @@ func Role(stages pipeline.Stages) acl.Role {
 		role.Rules = append(role.Rules, t.Rules(why, acl.Read, acl.DescribeConfigs)...)
 	}
 	for _, t := range stages.Consumed() {
+		switch t.Name {
+		case schemas.ArchivePrefix: // among those of all destinations
+			continue
+		case schemas.ReplayPrefix:
+			role.Rules = append(role.Rules, t.Rules("sees what of replays waits to be delivered", acl.Read)...)
+			continue
+		}
 		see(t, "sees what waits to be "+t.Consumed.Done)
 	}
 	see(pipeline.Topic{Name: schemas.TopicWorkspace}, "knows destinations")

@@ -134,6 +134,10 @@ func (y *yard) everything(t *testing.T, create bool) {
 	router, sink = y.start(t, "router").ready(t), y.start(t, "webhook-sink").ready(t)
 	y.delivered(t, "/good", second, 1)
 	y.delivered(t, "/good", first, 1)
+	if create { // topics of replays are the router's to create
+		router.stop(t)
+		router = y.replayed(t, second)
+	}
 	y.command(t, "status")
 	if create {
 		y.deleteTopics(t, schemas.TopicImports)
@@ -150,6 +154,18 @@ func (y *yard) everything(t *testing.T, create bool) {
 		y.repartition(t)
 	}
 	sink.stop(t)
+}
+
+// replayed has a call sent once more by a new router, and what a destination has missed.
+func (y *yard) replayed(t *testing.T, id string) *stage {
+	t.Helper()
+	y.deleteTopics(t, schemas.TopicReplays)
+	y.command(t, "replay plan", "--from", "1h")
+	y.command(t, "replay start", "--from", "1h", "--destination", "good")
+	router := y.start(t, "router").ready(t)
+	y.delivered(t, "/good", id, 2)
+	y.command(t, "replay start", "--from", "1h", "--destination", "bad", "--only", "missing", "--wait")
+	return router
 }
 
 // repartition gives raw-events more partitions as docs/brokers.md tells to: ingest
@@ -189,12 +205,13 @@ func (y *yard) deleteUser(t *testing.T, in *stage, user string) {
 	}, "the deletion to be finished")
 }
 
-// nothingWasDenied: whatever the product asks for, the list allows.
+// nothingWasDenied: whatever the product asks for, the list allows. Asked how far a group is,
+// brokers look at all that it reads, and leave out what the principal may not see.
 func (y *yard) nothingWasDenied(t *testing.T) {
 	t.Helper()
 	for role, who := range y.who {
 		for _, v := range y.verdicts(t, who.principal, y.since) {
-			if !v.allowed {
+			if !v.allowed && v.request != "OffsetFetch" {
 				t.Errorf("%s was denied %s on %s %s (%s)", role, v.operation, v.resource, v.name, v.request)
 			}
 		}
