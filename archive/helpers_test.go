@@ -121,10 +121,12 @@ func (b *bench) make(options ...func(*Config, *Settings)) *made {
 // committed is how far the group is on a topic, and the announcements.
 func (b *bench) committed(topic string) map[int32]kafka.Commit {
 	b.t.Helper()
-	commits, err := b.topics.Commits(b.t.Context(), Group, topic)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	var commits map[int32]kafka.Commit
+	testkit.Until(b.t, func() bool { // a topic of a moment ago may be unknown to the brokers by its id
+		var err error
+		commits, err = b.topics.Commits(b.t.Context(), Group, topic)
+		return err == nil
+	}, "the commits of "+topic)
 	return commits
 }
 

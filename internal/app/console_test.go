@@ -20,9 +20,9 @@ func TestTheConsole(t *testing.T) {
 	if status := r.post(t, "/v1/track", workspace.ExampleWriteKey, `{"userId":"u","event":"Seen","messageId":"m1"}`); status != http.StatusOK {
 		t.Fatalf("the call was answered %d", status)
 	}
-	testkit.Until(t, func() bool { return strings.Contains(r.get(t, "/console/"), "1 accepted =") }, "the overview to have the call")
 	testkit.Until(t, func() bool { return strings.Contains(r.get(t, "/console/events?user=u"), "id=m1&amp;user=u") }, "the events of the user to have the call")
 	testkit.Until(t, func() bool { return strings.Contains(r.get(t, "/console/event?id=m1&user=u"), "took it after") }, "the trace to end with the delivery")
+	testkit.Until(t, func() bool { return strings.Contains(r.get(t, "/console/"), "1 accepted =") }, "the overview to have the call")
 	if page := r.get(t, "/console/destination?id=example"); !strings.Contains(page, r.receiverURL(t)) {
 		t.Errorf("the page of the destination is\n%s", page)
 	}

@@ -61,16 +61,16 @@ destinations:
 
 	third := start(t, with(without, "SECRETS_KEY", key))
 	defer func() { _ = third.stop() }()
-	late := 0
+	late := make(map[string]bool) // a stop that a slow machine cuts short repeats
 	for _, d := range receiver.Wait(t, 4) {
 		if d.Path == "/sealed" {
-			late++
+			late[string(d.Body)] = true
 			if !d.Signed("s3cret") || d.Header.Get("X-Token") != "t0ken" {
 				t.Errorf("delivered as %v", d.Header)
 			}
 		}
 	}
-	if late != 2 {
-		t.Errorf("%d deliveries, want 2", late)
+	if len(late) != 2 {
+		t.Errorf("%d events were delivered, want 2", len(late))
 	}
 }
