@@ -47,7 +47,7 @@ func (c crush) play(t *testing.T) (r crushOutcome) {
 		m := g.join(0)
 		users := c.feed(g)
 		r.busyTaken = c.sum(g, users, &r)
-		r.queued, r.rereads = m.queued.most, m.rereads.Load()
+		r.queued, r.rereads = m.queued.Most(), m.rereads.Load()
 		m.stop()
 	})
 	return r

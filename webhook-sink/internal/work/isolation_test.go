@@ -54,7 +54,7 @@ func (c crowd) play(t *testing.T) (r crowdOutcome) {
 		virtual.Sleep(10 * time.Second)
 		m.stop()
 		r = c.sum(g, of)
-		r.inFlight, r.queued, r.busy = m.inFlight.most, m.queued.most, m.busy.most
+		r.inFlight, r.queued, r.busy = m.inFlight.Most(), m.queued.Most(), m.busy.Most()
 	})
 	return r
 }

@@ -54,7 +54,7 @@ func (c rerun) play(t *testing.T) (r rerunOutcome) {
 		}
 		live := c.feed(g, random, c.length)
 		virtual.Sleep(time.Second)
-		r.queued = m.queued.most
+		r.queued = m.queued.Most()
 		c.sum(g, live, first, users, &r)
 		m.stop()
 	})

@@ -29,5 +29,12 @@ func (p *peak) Add(more float64) {
 	p.most = max(p.most, p.now)
 }
 
+// Most is the most it ever showed.
+func (p *peak) Most() float64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.most
+}
+
 // Sub implements prometheus.Gauge.
 func (p *peak) Sub(less float64) { p.Add(-less) }
