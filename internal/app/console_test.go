@@ -34,14 +34,19 @@ func (r *running) receiverURL(t *testing.T) string {
 	return find(t, r.screen.String(), `webhook receiver (\S+)`)
 }
 
-// TestTheConsoleIsShut where a token was set, and gone where it is switched off.
+// TestTheConsoleIsShut where a token was set.
 func TestTheConsoleIsShut(t *testing.T) {
 	t.Parallel()
 	r := start(t, with(environment(t), "ADMIN_TOKEN", "zqAdminToken7"))
 	if page := r.get(t, "/console/"); !strings.Contains(page, `name="token"`) || strings.Contains(page, "Pipeline") {
 		t.Errorf("who has not logged in is shown\n%s", page)
 	}
-	r = start(t, with(environment(t), "CONSOLE", "false"))
+}
+
+// TestTheConsoleIsSwitchedOff, without a trace.
+func TestTheConsoleIsSwitchedOff(t *testing.T) {
+	t.Parallel()
+	r := start(t, with(environment(t), "CONSOLE", "false"))
 	if page := r.get(t, "/console/"); page != "404 page not found\n" || strings.Contains(r.screen.String(), "/console/") || strings.Contains(r.get(t, "/"), "/console/") {
 		t.Errorf("the console is switched off, and this is there:\n%s", page)
 	}
