@@ -106,7 +106,7 @@ func startStages(t *testing.T, env map[string]string, list pipeline.List) *runni
 	}, "the process to be ready")
 	r.api = "http://" + find(t, r.screen.String(), `collection API\s+http://([^/]+)/`)
 	r.admin = "http://" + find(t, r.screen.String(), `metrics, health\s+http://([^/]+)/`)
-	if r.token = env["ADMIN_TOKEN"]; r.token == "" {
+	if r.token = env["ADMIN_TOKEN"]; r.token == "" && env["KAFKA_BROKERS"] == "" { // else none is made
 		made, err := datadir.Read(env["DATA_DIR"], datadir.AdminToken)
 		if err != nil {
 			t.Fatal(err)
