@@ -347,6 +347,9 @@ func (d *disk) Close() error {
 	if err := d.flush(); err != nil {
 		return errors.Join(err, d.guard.lock.Close())
 	}
+	if err := d.room.idle(); err != nil {
+		return errors.Join(err, d.guard.lock.Close())
+	}
 	return d.written(d.db.Close())
 }
 

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +28,7 @@ type room struct {
 
 	unlooked atomic.Int64 // bytes written since the last look
 	stalls   atomic.Int64
+	looks    sync.WaitGroup
 }
 
 // await returns when there is room for a batch, or an error if there will be none.
@@ -40,8 +42,18 @@ func (r *room) await(size int) error {
 		if err := r.health.failure(); err != nil {
 			return err
 		}
-		if r.enough() {
-			return nil
+		// A store that fails meanwhile may never answer.
+		answer := make(chan bool, 1)
+		r.looks.Go(func() { answer <- r.enough() })
+		select {
+		case enough := <-answer:
+			if enough {
+				return nil
+			}
+		case <-news:
+			continue
+		case <-r.closed:
+			return ErrClosed
 		}
 		if !waited {
 			r.stalls.Add(1)
@@ -51,6 +63,26 @@ func (r *room) await(size int) error {
 		case <-time.After(recheck):
 		case <-r.closed:
 			return ErrClosed
+		}
+	}
+}
+
+// idle returns when nobody looks for room any more, or why somebody always will.
+func (r *room) idle() error {
+	done := make(chan struct{})
+	go func() {
+		r.looks.Wait()
+		close(done)
+	}()
+	for {
+		news := r.health.news()
+		if err := r.health.failure(); err != nil {
+			return err
+		}
+		select {
+		case <-done:
+			return nil
+		case <-news:
 		}
 	}
 }
