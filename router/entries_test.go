@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/journal"
@@ -146,7 +145,7 @@ func TestALargeTransaction(t *testing.T) {
 	r := b.router(t, func(cfg *Config, _ *Settings) { cfg.MaxRecords = 100_000 })
 	stop := start(t, r)
 	unrouted := r.stage.metrics.events.WithLabelValues("", string(unconnected))
-	testkit.Until(t, func() bool { return testutil.ToFloat64(unrouted) == n }, "all calls to be seen")
+	testkit.Counted(t, unrouted, n)
 	stop()
 	b.isJournalled(t, map[format.CallResult]int{format.Unconnected: n})
 }
@@ -161,7 +160,7 @@ func TestAJournalThatRefuses(t *testing.T) {
 	r := b.router(t)
 	start(t, r)
 	b.ReadAll(t, schemas.DeliverTopic("crm"), 2)
-	testkit.Until(t, func() bool { return testutil.ToFloat64(r.stage.entries.lost) == 2 }, "two calls to be counted")
+	testkit.Counted(t, r.stage.entries.lost, 2)
 	b.ReadAll(t, schemas.TopicJournal, 0)
 }
 

@@ -1,11 +1,13 @@
 package testkit
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	dto "github.com/prometheus/client_model/go"
 )
 
@@ -57,4 +59,11 @@ func labelled(m *dto.Metric) []string {
 		values = append(values, l.GetValue())
 	}
 	return values
+}
+
+// Counted waits until a counter or a gauge shows want. What a metric counts is often seen
+// first: a stage counts when it is done, a reader sees what it did a moment earlier.
+func Counted(tb testing.TB, c prometheus.Collector, want float64) {
+	tb.Helper()
+	Until(tb, func() bool { return testutil.ToFloat64(c) == want }, fmt.Sprintf("the metric to show %v", want))
 }

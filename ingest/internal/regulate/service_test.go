@@ -49,9 +49,7 @@ func TestWhatEachTypeDoes(t *testing.T) {
 	if strings.Contains(p.log.String(), "u1") {
 		t.Errorf("the log names a user:\n%s", p.log)
 	}
-	if got := testutil.ToFloat64(p.metrics.notifications); got != 6 {
-		t.Errorf("counted %v notifications", got)
-	}
+	testkit.Counted(t, p.metrics.notifications, 6)
 }
 
 // TestAProcessThatEndsInTheMiddle leaves the rest to the next one.
@@ -162,9 +160,7 @@ func TestWhatCanNeverWorkFails(t *testing.T) {
 			if got := p.awaitEnd(t, id); got.Status != regulation.Failed || !strings.Contains(got.Reason, "raw-events refused a notification as too large") {
 				t.Errorf("status %+v", got)
 			}
-			if got := testutil.ToFloat64(p.metrics.failed); got != 1 {
-				t.Errorf("counted %v failures", got)
-			}
+			testkit.Counted(t, p.metrics.failed, 1)
 		})
 	}
 }

@@ -133,9 +133,7 @@ func TestFollowerKeepsTheLastGoodRecord(t *testing.T) {
 	if got := testutil.ToFloat64(f.metrics.unreadable); got != 2 {
 		t.Errorf("counted %v unreadable records", got)
 	}
-	if got := testutil.ToFloat64(f.metrics.destinations); got != 2 {
-		t.Errorf("counted %v destinations", got)
-	}
+	testkit.Counted(t, f.metrics.destinations, 2)
 }
 
 func TestFollowerPastTheLastMarker(t *testing.T) {
