@@ -23,6 +23,8 @@ type page struct {
 func (c *Console) pages() []page {
 	return []page{
 		{path: "/{$}", name: "Overview", template: "overview.html", view: c.overview},
+		{path: "/live", name: "Live", template: "live.html", view: c.live},
+		{path: "/call", below: "/live", template: "call.html", view: c.call},
 		{path: "/destinations", name: "Destinations", template: "destinations.html", view: c.destinations},
 		{path: "/events", name: "Events", template: "events.html", view: c.events},
 		{path: "/dead-letters", name: "Dead letters", template: "deadletters.html", view: c.deadLetters},

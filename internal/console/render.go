@@ -76,6 +76,13 @@ func (c *Console) render(w http.ResponseWriter, v *visit, status int, p *page, s
 	_, _ = w.Write(terminal.AppendPrintable(make([]byte, 0, text.Len()), text.Bytes())) // the client has gone; there is nobody to tell
 }
 
+// draw returns a part of a page that is sent by itself.
+func draw(file, part string, view any) ([]byte, error) {
+	var text bytes.Buffer
+	err := templates[file].ExecuteTemplate(&text, part, view)
+	return terminal.AppendPrintable(make([]byte, 0, text.Len()), text.Bytes()), err
+}
+
 // navigation is empty for who may not look yet.
 func (c *Console) navigation(p *page, v *visit) []link {
 	if _, in := c.door.Visitor(v.Request); !in {
