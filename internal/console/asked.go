@@ -26,7 +26,8 @@ type Questions struct {
 	Newest func(ctx context.Context, of tail.Wanted, say func(string)) ([]*tail.Call, error)
 	Call   func(ctx context.Context, at CallAt) (*tail.Call, error)
 	// Follow reads calls as they come.
-	Follow tail.Read
+	Follow   tail.Read
+	Personas PersonasQuestions
 	// Redrive sends dead letters again and returns what was done, or, with dryRun, what would
 	// be.
 	Redrive func(ctx context.Context, of RedriveOf, dryRun bool, say func(string)) (string, error)
@@ -42,6 +43,7 @@ type asked struct {
 	events    *asking.Shared[EventsOf, []messagetrace.Event]
 	newest    *asking.Shared[tail.Wanted, []*tail.Call]
 	call      *asking.Shared[CallAt, *tail.Call]
+	personas  askedPersonas
 	redrive   *asking.Shared[RedriveOf, string] // what it would do
 }
 
@@ -80,6 +82,7 @@ func newAsked(q Questions) *asked {
 			func(ctx context.Context, at CallAt, _ func(string)) (*tail.Call, error) {
 				return q.Call(ctx, at)
 			}),
+		personas: newAskedPersonas(&q.Personas),
 		redrive: asking.New(search, func(ctx context.Context, of RedriveOf, say func(string)) (string, error) {
 			return q.Redrive(ctx, of, true, say)
 		}),
@@ -96,6 +99,7 @@ func (a *asked) close() {
 	for _, all := range []interface{ Close() }{a.status, a.deletions, a.letters, a.letter, a.trace, a.events, a.newest, a.call, a.redrive} {
 		all.Close()
 	}
+	a.personas.close()
 }
 
 // progress is how far a question is, in words.

@@ -39,7 +39,7 @@ const deadSince = 24 * time.Hour
 func FromBrokers(b *Brokers) Questions {
 	return Questions{
 		Status: b.status, Deletions: b.deletions, Letters: b.letters, Letter: b.letter, Trace: b.trace, Events: b.events, Redrive: b.redrive,
-		Newest: b.newest, Call: b.call, Follow: b.follow,
+		Newest: b.newest, Call: b.call, Follow: b.follow, Personas: b.personas(),
 	}
 }
 

@@ -177,13 +177,12 @@ func (c *Console) drawCall(call *tail.Call) []byte {
 type countsView struct {
 	Since                        string
 	Came, Wanted, Shown, LeftOut string
-	Cap, Problem                 string
+	Problem                      string
 }
 
 func countsOf(since string, news *tail.News) countsView {
 	view := countsView{
 		Since: since, Came: terminal.Count(news.Came), Wanted: terminal.Count(news.Wanted), Shown: terminal.Count(news.Wanted - news.LeftOut),
-		Cap: terminal.Count(tail.PerSecond),
 	}
 	if news.LeftOut > 0 {
 		view.LeftOut = terminal.Count(news.LeftOut)
