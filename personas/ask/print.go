@@ -27,19 +27,6 @@ func Lines[T any](w io.Writer, values []T) error {
 	return out.Flush()
 }
 
-// table prints rows below each other.
-func table(w io.Writer, rows [][]string) error {
-	out := bufio.NewWriter(w)
-	c := &terminal.Columns{Out: out}
-	for _, row := range rows {
-		_ = c.Row(row...) // Flush tells
-	}
-	if err := c.Flush(); err != nil {
-		return err
-	}
-	return out.Flush()
-}
-
 // PrintList prints definitions below each other.
 func PrintList(w io.Writer, all []Summary) error {
 	if len(all) == 0 {
@@ -54,7 +41,7 @@ func PrintList(w io.Writer, all []Summary) error {
 			terminal.Count(s.Entered), terminal.Count(s.Left), s.Filled(), terminal.Safe(s.Name),
 		})
 	}
-	return table(w, rows)
+	return terminal.Table(w, rows)
 }
 
 // KindText is a kind for people.
@@ -87,7 +74,7 @@ func PrintDetails(w io.Writer, d *Details) error {
 		{"filled", d.Filled()},
 		{"definition", string(terminal.AppendPrintable(nil, d.Definition))},
 	}
-	if err := table(w, rows); err != nil {
+	if err := terminal.Table(w, rows); err != nil {
 		return err
 	}
 	if len(d.Versions) > 0 {
@@ -114,7 +101,7 @@ func below(w io.Writer, rows [][]string) error {
 	if _, err := fmt.Fprintln(w); err != nil {
 		return err
 	}
-	return table(w, rows)
+	return terminal.Table(w, rows)
 }
 
 func moment(t *time.Time) string {
@@ -134,7 +121,7 @@ func PrintMembers(w io.Writer, members []Member) error {
 	for _, m := range members {
 		rows = append(rows, []string{terminal.Safe(m.UserID), terminal.Moment(m.Since)})
 	}
-	return table(w, rows)
+	return terminal.Table(w, rows)
 }
 
 // PrintProfile prints what is known of a user.
@@ -173,7 +160,7 @@ func PrintProfile(w io.Writer, p *Profile) error {
 		add("computed "+terminal.Safe(key), printable(p.Computed[key]))
 	}
 	add("as of", terminal.Moment(p.AsOf))
-	return table(w, rows)
+	return terminal.Table(w, rows)
 }
 
 func printable(text []byte) string { return string(terminal.AppendPrintable(nil, text)) }
@@ -276,7 +263,7 @@ func PrintHistory(w io.Writer, all []Told) error {
 			strconv.Itoa(t.Version), terminal.Safe(t.Cause), terminal.Safe(t.MessageID),
 		})
 	}
-	return table(w, rows)
+	return terminal.Table(w, rows)
 }
 
 // PrintPreview prints what would change.
@@ -300,7 +287,7 @@ func PrintPreview(w io.Writer, p *Preview) error {
 			terminal.Count(d.Enter), terminal.Count(d.Leave), terminal.Count(d.Change),
 		})
 	}
-	if err := table(w, rows); err != nil {
+	if err := terminal.Table(w, rows); err != nil {
 		return err
 	}
 	for i := range p.Definitions {
@@ -328,7 +315,7 @@ func (d *Difference) print(w io.Writer) error {
 		}
 		rows = append(rows, []string{terminal.Safe(r.UserID), printable(r.Value), why})
 	}
-	return table(w, rows)
+	return terminal.Table(w, rows)
 }
 
 // reasons are the leaves with their values.
@@ -375,7 +362,7 @@ func PrintVerdict(w io.Writer, v *Verdict) error {
 			d := &v.Wrong[i]
 			rows = append(rows, []string{terminal.Safe(d.UserID), terminal.Safe(d.Key), printable(d.Told), printable(d.True), d.Detail})
 		}
-		if err := table(out, rows); err != nil {
+		if err := terminal.Table(out, rows); err != nil {
 			return err
 		}
 	}
