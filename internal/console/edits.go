@@ -15,9 +15,9 @@ import (
 )
 
 // printed is what a command prints.
-func printed[T any](print func(io.Writer, T) error, value T) (string, error) {
+func printed[T any](by func(io.Writer, T) error, value T) (string, error) {
 	var text strings.Builder
-	err := print(&text, value)
+	err := by(&text, value)
 	return text.String(), err
 }
 

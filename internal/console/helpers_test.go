@@ -163,9 +163,7 @@ func samplePersonas(text string) PersonasQuestions {
 }
 
 // sampleCall is one of a number beyond 2^53.
-func sampleCall(i int, text string) *tail.Call {
-	return tail.NewCall(sampleRecord(i, text))
-}
+func sampleCall(text string) *tail.Call { return tail.NewCall(sampleRecord(0, text)) }
 
 func sampleRecord(i int, text string) *kgo.Record {
 	name, err := json.Marshal(text)
@@ -200,9 +198,9 @@ func questionsAbout(text string) Questions {
 		},
 		Personas: samplePersonas(text),
 		Newest: func(context.Context, tail.Wanted, func(string)) ([]*tail.Call, error) {
-			return []*tail.Call{sampleCall(0, text)}, nil
+			return []*tail.Call{sampleCall(text)}, nil
 		},
-		Call: func(context.Context, CallAt) (*tail.Call, error) { return sampleCall(0, text), nil },
+		Call: func(context.Context, CallAt) (*tail.Call, error) { return sampleCall(text), nil },
 		Follow: func(ctx context.Context, _ tail.From, _ tail.Feed) error {
 			<-ctx.Done()
 			return ctx.Err()

@@ -44,12 +44,14 @@ type callRow struct {
 const mostSources = 200
 
 func types() []option {
-	all := []option{{"", "any type"}}
-	for _, t := range []schemas.Type{
-		schemas.TypeTrack, schemas.TypeIdentify, schemas.TypePage, schemas.TypeScreen, schemas.TypeGroup, schemas.TypeAlias, schemas.TypeDelete,
-	} {
-		all = append(all, option{string(t), string(t)})
+	known := []schemas.Type{
+		"", schemas.TypeTrack, schemas.TypeIdentify, schemas.TypePage, schemas.TypeScreen, schemas.TypeGroup, schemas.TypeAlias, schemas.TypeDelete,
 	}
+	all := make([]option, len(known))
+	for i, t := range known {
+		all[i] = option{string(t), string(t)}
+	}
+	all[0].Text = "any type"
 	return all
 }
 

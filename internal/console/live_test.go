@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -76,7 +77,7 @@ func TestOneCall(t *testing.T) {
 		}
 	}
 	for text := range naughty() {
-		call := sampleCall(0, text)
+		call := sampleCall(text)
 		_, word, _ := strings.Cut(curlOf(call), "--data-raw ")
 		read, err := exec.CommandContext(t.Context(), "sh", "-c", "printf %s "+word).Output()
 		if err != nil || string(read) != string(call.Value) {
@@ -177,7 +178,7 @@ func (s *tails) open(t *testing.T, cookie *http.Cookie) <-chan string {
 		r.AddCookie(cookie)
 	}
 	r.RequestURI = ""
-	w, err := s.client.Do(r)
+	w, err := s.client.Do(r) //nolint:bodyclose // its reader closes it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,6 +286,7 @@ func TestATailThatNobodyReads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer w.Body.Close()
 		lines := s.open(t, nil)
 		for i := range 50 {
 			s.send <- i
@@ -309,7 +311,7 @@ func TestServerSentEvents(t *testing.T) {
 	}
 	c := newConsole(t, nil)
 	for text, never := range naughty() {
-		row := string(c.drawCall(sampleCall(0, text)))
+		row := string(c.drawCall(sampleCall(text)))
 		if strings.Contains(row, never) || strings.ContainsAny(row, "\r\u2028") || !strings.HasPrefix(row, `<tr id="c3-1704">`) || !strings.HasSuffix(row, "</tr>") {
 			t.Errorf("%.40q is shown as %q", text, row)
 		}
@@ -326,62 +328,77 @@ func TestCountsOfATail(t *testing.T) {
 	}
 }
 
-// TestCallsFromBrokers: the newest, one of them, and each that comes, once.
-func TestCallsFromBrokers(t *testing.T) {
-	t.Parallel()
-	b := newBrokers(t)
-	if err := b.Topics.Ensure(t.Context(), schemas.TopicRawEvents); err != nil {
-		t.Fatal(err)
-	}
-	send := func(i int, user string) {
+// calls are users whose calls a test writes to raw-events.
+func calls(t *testing.T, b *Brokers, users ...string) {
+	t.Helper()
+	for i, user := range users {
 		r := sampleRecord(i, user)
 		r.Partition, r.Offset, r.Timestamp = 0, 0, time.Now()
 		if err := b.Topics.Client.ProduceSync(t.Context(), r).FirstErr(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for i, user := range []string{"ann", "bob", "cid", "ann"} {
-		send(i, user)
+}
+
+// TestCallsFromBrokers: the newest, and one of them.
+func TestCallsFromBrokers(t *testing.T) {
+	t.Parallel()
+	b := newBrokers(t)
+	if err := b.Topics.Ensure(t.Context(), schemas.TopicRawEvents); err != nil {
+		t.Fatal(err)
 	}
+	calls(t, b, "ann", "bob", "cid", "ann")
 	q := FromBrokers(b)
-	all, err := q.Newest(t.Context(), tail.Wanted{}, func(string) {})
-	if err != nil || len(all) != 4 || all[0].User != "ann" || all[0].At.Before(all[3].At) {
-		t.Fatalf("the newest: %d, %v", len(all), err)
+	for user, want := range map[string]int{"": 4, "bob": 1, "ann": 2, "eve": 0} {
+		all, err := q.Newest(t.Context(), tail.Wanted{User: user}, func(string) {})
+		if err != nil || len(all) != want || want > 0 && all[0].At.Before(all[want-1].At) {
+			t.Fatalf("of %q there are %d, %v", user, len(all), err)
+		}
+		for _, one := range all {
+			got, err := q.Call(t.Context(), CallAt{one.Partition, one.Offset})
+			if err != nil || got.User != one.User || !strings.Contains(string(got.Value), "9007199254740993") {
+				t.Errorf("one call: %+v, %v", got, err)
+			}
+		}
 	}
-	if some, err := q.Newest(t.Context(), tail.Wanted{User: "bob"}, func(string) {}); err != nil || len(some) != 1 || some[0].MessageID != "bob" {
-		t.Errorf("those of bob: %d, %v", len(some), err)
-	}
-	if one, err := q.Call(t.Context(), CallAt{all[0].Partition, all[0].Offset}); err != nil || one.User != "ann" || !strings.Contains(string(one.Value), "9007199254740993") {
-		t.Errorf("one call: %+v, %v", one, err)
-	}
-	for _, at := range []CallAt{{Partition: 7}, {all[0].Partition, 99}} {
+	for _, at := range []CallAt{{Partition: 7}, {0, 99}, {1, 99}} {
 		if _, err := q.Call(t.Context(), at); err == nil {
 			t.Errorf("there is a call at %+v", at)
 		}
 	}
-	hub := tail.New(slog.New(slog.DiscardHandler), q.Follow)
+}
+
+// TestFollowing: each call that comes is told once and counted, what stood there a moment ago
+// is told too.
+func TestFollowing(t *testing.T) {
+	t.Parallel()
+	b := newBrokers(t)
+	if err := b.Topics.Ensure(t.Context(), schemas.TopicRawEvents); err != nil {
+		t.Fatal(err)
+	}
+	calls(t, b, "ann", "bob", "cid", "ann")
+	hub := tail.New(slog.New(slog.DiscardHandler), FromBrokers(b).Follow)
 	defer hub.Close()
 	followed, err := hub.Join(t.Context(), tail.Wanted{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := make(map[string]int)
-	news := func(n int) func() bool {
+	told := func(n int) func() bool {
 		return func() bool {
 			for _, c := range followed.Take().Calls {
 				got[c.User]++
+				n--
 			}
-			return got["ann"]+got["bob"]+got["cid"] >= n
+			return n <= 0
 		}
 	}
-	testkit.Until(t, news(4), "what stood there a moment ago")
+	testkit.Until(t, told(4), "what stood there a moment ago")
 	if counted := followed.Take().Counts; counted != (tail.Counts{}) {
 		t.Errorf("what stood there is counted: %+v", counted)
 	}
-	for i := range 20 {
-		send(i, "bob")
-	}
-	testkit.Until(t, news(24), "the calls that came")
+	calls(t, b, slices.Repeat([]string{"bob"}, 20)...)
+	testkit.Until(t, told(20), "the calls that came")
 	if diff := cmp.Diff(map[string]int{"ann": 2, "bob": 21, "cid": 1}, got); diff != "" {
 		t.Errorf("calls by user (-want +got):\n%s", diff)
 	}

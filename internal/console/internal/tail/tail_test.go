@@ -297,7 +297,7 @@ func TestWanted(t *testing.T) {
 func TestCountsAddUp(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
-	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a test
+	random := rand.New(rand.NewPCG(seed, 0))
 	synctest.Test(t, func(t *testing.T) {
 		l := newLog()
 		h := New(slog.New(slog.DiscardHandler), l.read)
