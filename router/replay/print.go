@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/internal/terminal"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // table prints rows below each other.
@@ -83,6 +84,7 @@ func Print(w io.Writer, e *Entry) error {
 		{"state", e.State()},
 		{"rate", strconv.Itoa(r.Rate) + " events/s to each destination"},
 		{"received", span(r)},
+		{"events of", origin(r)},
 		{"chosen", chosen(&r.Choice)},
 		{"read", share(e)},
 		{"remaining", remaining(e)},
@@ -111,6 +113,14 @@ func Print(w io.Writer, e *Entry) error {
 		return err
 	}
 	return table(w, rows)
+}
+
+// origin is where the events of a run are.
+func origin(r *Run) string {
+	if r.Archive == nil {
+		return "topic " + schemas.TopicRawEvents
+	}
+	return fmt.Sprintf("archive %s (%s), %s objects", r.Archive.Destination, terminal.Safe(r.Archive.Place), terminal.Count(int64(r.Archive.Objects)))
 }
 
 func span(r *Run) string {
@@ -183,6 +193,10 @@ func (f *Forecast) Print(w io.Writer) error {
 		rows = append(rows, row)
 	}
 	if err := table(w, rows); err != nil {
+		return err
+	}
+	if f.Run.Archive != nil {
+		_, err := fmt.Fprintf(w, "events of %s; the journal does not know them, so it is not known what was sent then\n", origin(f.Run))
 		return err
 	}
 	if !f.Journal {
