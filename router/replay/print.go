@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/internal/terminal"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // PrintList prints runs below each other, the last one first.
@@ -69,6 +70,7 @@ func Print(w io.Writer, e *Entry) error {
 		{"state", e.State()},
 		{"rate", strconv.Itoa(r.Rate) + " events/s to each destination"},
 		{"received", span(r)},
+		{"events of", origin(r)},
 		{"chosen", chosen(&r.Choice)},
 		{"read", share(e)},
 		{"remaining", remaining(e)},
@@ -97,6 +99,14 @@ func Print(w io.Writer, e *Entry) error {
 		return err
 	}
 	return terminal.Table(w, rows)
+}
+
+// origin is where the events of a run are.
+func origin(r *Run) string {
+	if r.Archive == nil {
+		return "topic " + schemas.TopicRawEvents
+	}
+	return fmt.Sprintf("archive %s (%s), %s objects", r.Archive.Destination, terminal.Safe(r.Archive.Place), terminal.Count(int64(r.Archive.Objects)))
 }
 
 func span(r *Run) string {
@@ -169,6 +179,10 @@ func (f *Forecast) Print(w io.Writer) error {
 		rows = append(rows, row)
 	}
 	if err := terminal.Table(w, rows); err != nil {
+		return err
+	}
+	if f.Run.Archive != nil {
+		_, err := fmt.Fprintf(w, "events of %s; the journal does not know them, so it is not known what was sent then\n", origin(f.Run))
 		return err
 	}
 	if !f.Journal {
