@@ -27,6 +27,7 @@ func (c *Console) actions() []action {
 		{path: "/replay/steer", do: c.steerReplay},
 		{path: "/destination/pause", do: c.pauseDestination},
 		{path: "/destination/resume", do: c.resumeDestination},
+		{path: "/resync", do: c.beginResync},
 	}
 }
 

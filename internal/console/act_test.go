@@ -20,6 +20,7 @@ import (
 func forms() map[string]string {
 	return map[string]string{
 		"/redrive": "destination=mail&from=2026-11-21T12:00:00Z&rate=50", "/job": "id=none",
+		"/resync":       "key=buyers&destination=mail&rate=50",
 		"/replay/start": "from=2026-11-20&to=2026-11-21", "/replay/steer": "id=r2&do=pause",
 		"/destination/pause": "id=crm", "/destination/resume": "id=crm",
 	}

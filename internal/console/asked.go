@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/internal/console/internal/asking"
+	"github.com/anabranch/anabranch/internal/console/internal/tail"
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/messagetrace"
@@ -22,6 +23,12 @@ type Questions struct {
 	Letter    func(ctx context.Context, id deadletters.ID) (*Letter, error)
 	Trace     func(ctx context.Context, of CallOf, say func(string)) (*messagetrace.Trace, error)
 	Events    func(ctx context.Context, of EventsOf, say func(string)) ([]messagetrace.Event, error)
+	// Newest are the newest calls of those that somebody wants to see, the newest first.
+	Newest func(ctx context.Context, of tail.Wanted, say func(string)) ([]*tail.Call, error)
+	Call   func(ctx context.Context, at CallAt) (*tail.Call, error)
+	// Follow reads calls as they come.
+	Follow   tail.Read
+	Personas PersonasQuestions
 	// Redrive sends dead letters again and returns what was done, or, with dryRun, what would
 	// be.
 	Redrive func(ctx context.Context, of RedriveOf, dryRun bool, say func(string)) (string, error)
@@ -46,6 +53,9 @@ type asked struct {
 	letter    *asking.Shared[deadletters.ID, *Letter]
 	trace     *asking.Shared[CallOf, *messagetrace.Trace]
 	events    *asking.Shared[EventsOf, []messagetrace.Event]
+	newest    *asking.Shared[tail.Wanted, []*tail.Call]
+	call      *asking.Shared[CallAt, *tail.Call]
+	personas  askedPersonas
 	redrive   *asking.Shared[RedriveOf, string] // what it would do
 	past      *asking.Shared[struct{}, *Past]
 	forecast  *asking.Shared[ReplayOf, *replay.Forecast]
@@ -79,8 +89,14 @@ func newAsked(q Questions) *asked {
 			func(ctx context.Context, id deadletters.ID, _ func(string)) (*Letter, error) {
 				return q.Letter(ctx, id)
 			}),
-		trace:    asking.New(asking.Options{Fresh: fresh, Deadline: slow, Patience: patience, Most: searches}, q.Trace),
-		events:   asking.New(search, q.Events),
+		trace:  asking.New(asking.Options{Fresh: fresh, Deadline: slow, Patience: patience, Most: searches}, q.Trace),
+		events: asking.New(search, q.Events),
+		newest: asking.New(asking.Options{Fresh: soon, Deadline: slow, Patience: patience, Most: searches}, q.Newest),
+		call: asking.New(asking.Options{Fresh: kept, Deadline: quick, Patience: patience, Most: searches},
+			func(ctx context.Context, at CallAt, _ func(string)) (*tail.Call, error) {
+				return q.Call(ctx, at)
+			}),
+		personas: newAskedPersonas(&q.Personas),
 		past:     asking.New(asking.Options{Fresh: soon, Deadline: quick, Patience: patience, Most: 1}, alone(q.Past)),
 		forecast: asking.New(search, q.Forecast),
 		redrive: asking.New(search, func(ctx context.Context, of RedriveOf, say func(string)) (string, error) {
@@ -96,9 +112,10 @@ func alone[V any](ask func(context.Context) (V, error)) asking.Func[struct{}, V]
 
 // close gives up what is being asked.
 func (a *asked) close() {
-	for _, all := range []interface{ Close() }{a.status, a.deletions, a.letters, a.letter, a.trace, a.events, a.redrive, a.past, a.forecast} {
+	for _, all := range []interface{ Close() }{a.status, a.deletions, a.letters, a.letter, a.trace, a.events, a.newest, a.call, a.redrive, a.past, a.forecast} {
 		all.Close()
 	}
+	a.personas.close()
 }
 
 // progress is how far a question is, in words.

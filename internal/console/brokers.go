@@ -44,6 +44,7 @@ func FromBrokers(b *Brokers) Questions {
 		Status: b.status, Deletions: b.deletions, Letters: b.letters, Letter: b.letter, Trace: b.trace, Events: b.events, Redrive: b.redrive,
 		Pause: b.pause, Resume: b.resume,
 		Past: b.past, Forecast: b.forecast, StartReplay: b.startReplay, SteerReplay: b.steerReplay,
+		Newest: b.newest, Call: b.call, Follow: b.follow, Personas: b.personas(),
 	}
 }
 

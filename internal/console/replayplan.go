@@ -122,24 +122,16 @@ func typesOf(counts map[schemas.Type]int64) string {
 	return text
 }
 
-// types are the choices of the field type.
-func types() []option {
-	return []option{
-		{"", "any"},
-		{string(schemas.TypeIdentify), "identify"},
-		{string(schemas.TypeTrack), "track"},
-		{string(schemas.TypePage), "page"},
-		{string(schemas.TypeScreen), "screen"},
-		{string(schemas.TypeGroup), "group"},
-		{string(schemas.TypeAlias), "alias"},
-	}
+// replayTypes are the choices of the field type: a deletion is never asked for once more.
+func replayTypes() []option {
+	return slices.DeleteFunc(types(), func(o option) bool { return o.Value == string(schemas.TypeDelete) })
 }
 
 // formOf is the form that means the same.
 func formOf(of *ReplayOf) planForm {
 	form := planForm{
 		From: "24h", Source: of.Choice.Source, Destination: of.Choice.Destination, Type: string(of.Choice.Type), Event: of.Choice.Event, User: of.Choice.User,
-		Missing: of.Choice.Missing, Rate: of.Rate, Types: types(),
+		Missing: of.Choice.Missing, Rate: of.Rate, Types: replayTypes(),
 	}
 	if !of.From.IsZero() {
 		form.From = of.From.Format(time.RFC3339Nano)
@@ -191,10 +183,10 @@ func replayOf(form url.Values, now time.Time) (of ReplayOf, err error) {
 		of.One, err = eventAt(form)
 		return of, err
 	}
-	if of.From, err = momentOf(form.Get("from"), now); err != nil {
+	if of.From, err = timeOf(form.Get("from"), now); err != nil {
 		return of, bad(err)
 	}
-	if of.To, err = momentOf(form.Get("to"), now); err != nil {
+	if of.To, err = timeOf(form.Get("to"), now); err != nil {
 		return of, bad(err)
 	}
 	if of.To.IsZero() {
@@ -206,8 +198,8 @@ func replayOf(form url.Values, now time.Time) (of ReplayOf, err error) {
 	return of, nil
 }
 
-// momentOf reads a time; an empty text is none. How long ago something was is meant to the minute.
-func momentOf(text string, now time.Time) (time.Time, error) {
+// timeOf reads a time; an empty text is none. How long ago something was is meant to the minute.
+func timeOf(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
