@@ -23,6 +23,7 @@ func (c *Console) actions() []action {
 	return []action{
 		{path: "/redrive", do: c.beginRedrive},
 		{path: "/job", do: c.cancelJob},
+		{path: "/resync", do: c.beginResync},
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 
 // forms is one for each action.
 func forms() map[string]string {
-	return map[string]string{"/redrive": "destination=mail&from=2026-11-21T12:00:00Z&rate=50", "/job": "id=none"}
+	return map[string]string{"/redrive": "destination=mail&from=2026-11-21T12:00:00Z&rate=50", "/job": "id=none", "/resync": "key=buyers&destination=mail&rate=50"}
 }
 
 // named is a request of a person whom a proxy names.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/internal/console/internal/asking"
+	"github.com/anabranch/anabranch/internal/console/internal/tail"
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/messagetrace"
@@ -21,6 +22,12 @@ type Questions struct {
 	Letter    func(ctx context.Context, id deadletters.ID) (*Letter, error)
 	Trace     func(ctx context.Context, of CallOf, say func(string)) (*messagetrace.Trace, error)
 	Events    func(ctx context.Context, of EventsOf, say func(string)) ([]messagetrace.Event, error)
+	// Newest are the newest calls of those that somebody wants to see, the newest first.
+	Newest func(ctx context.Context, of tail.Wanted, say func(string)) ([]*tail.Call, error)
+	Call   func(ctx context.Context, at CallAt) (*tail.Call, error)
+	// Follow reads calls as they come.
+	Follow   tail.Read
+	Personas PersonasQuestions
 	// Redrive sends dead letters again and returns what was done, or, with dryRun, what would
 	// be.
 	Redrive func(ctx context.Context, of RedriveOf, dryRun bool, say func(string)) (string, error)
@@ -34,6 +41,9 @@ type asked struct {
 	letter    *asking.Shared[deadletters.ID, *Letter]
 	trace     *asking.Shared[CallOf, *messagetrace.Trace]
 	events    *asking.Shared[EventsOf, []messagetrace.Event]
+	newest    *asking.Shared[tail.Wanted, []*tail.Call]
+	call      *asking.Shared[CallAt, *tail.Call]
+	personas  askedPersonas
 	redrive   *asking.Shared[RedriveOf, string] // what it would do
 }
 
@@ -67,6 +77,12 @@ func newAsked(q Questions) *asked {
 			}),
 		trace:  asking.New(asking.Options{Fresh: fresh, Deadline: slow, Patience: patience, Most: searches}, q.Trace),
 		events: asking.New(search, q.Events),
+		newest: asking.New(asking.Options{Fresh: soon, Deadline: slow, Patience: patience, Most: searches}, q.Newest),
+		call: asking.New(asking.Options{Fresh: kept, Deadline: quick, Patience: patience, Most: searches},
+			func(ctx context.Context, at CallAt, _ func(string)) (*tail.Call, error) {
+				return q.Call(ctx, at)
+			}),
+		personas: newAskedPersonas(&q.Personas),
 		redrive: asking.New(search, func(ctx context.Context, of RedriveOf, say func(string)) (string, error) {
 			return q.Redrive(ctx, of, true, say)
 		}),
@@ -80,9 +96,10 @@ func alone[V any](ask func(context.Context) (V, error)) asking.Func[struct{}, V]
 
 // close gives up what is being asked.
 func (a *asked) close() {
-	for _, all := range []interface{ Close() }{a.status, a.deletions, a.letters, a.letter, a.trace, a.events, a.redrive} {
+	for _, all := range []interface{ Close() }{a.status, a.deletions, a.letters, a.letter, a.trace, a.events, a.newest, a.call, a.redrive} {
 		all.Close()
 	}
+	a.personas.close()
 }
 
 // progress is how far a question is, in words.

@@ -37,7 +37,10 @@ const deadSince = 24 * time.Hour
 
 // FromBrokers returns the questions that brokers answer.
 func FromBrokers(b *Brokers) Questions {
-	return Questions{Status: b.status, Deletions: b.deletions, Letters: b.letters, Letter: b.letter, Trace: b.trace, Events: b.events, Redrive: b.redrive}
+	return Questions{
+		Status: b.status, Deletions: b.deletions, Letters: b.letters, Letter: b.letter, Trace: b.trace, Events: b.events, Redrive: b.redrive,
+		Newest: b.newest, Call: b.call, Follow: b.follow, Personas: b.personas(),
+	}
 }
 
 func (b *Brokers) status(ctx context.Context) (*status.Report, error) {

@@ -17,8 +17,11 @@ import (
 
 	"github.com/anabranch/anabranch/internal/audit"
 	"github.com/anabranch/anabranch/internal/console/internal/jobs"
+	"github.com/anabranch/anabranch/internal/console/internal/tail"
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/deadletters/listing"
+	"github.com/anabranch/anabranch/internal/definition"
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/policy"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/internal/messagetrace"
@@ -26,6 +29,7 @@ import (
 	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/status"
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/personas/ask"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
 )
@@ -82,15 +86,96 @@ func sampleWay() pipeline.Way {
 }
 
 func sampleWorkspace() *workspace.Live {
-	return workspace.NewLive(workspace.NewSnapshot(
-		[]workspace.Source{{ID: "website", Name: "Web site", Enabled: true}, {ID: "app", Name: "App"}},
-		[]workspace.Destination{
+	return workspace.NewLive((&workspace.Document{
+		Sources: []workspace.Source{{ID: "website", Name: "Web site", Enabled: true}, {ID: "app", Name: "App"}},
+		Destinations: []workspace.Destination{
 			{ID: "crm", Type: workspace.TypeWebhooks, Name: "CRM", Enabled: true, Sources: []string{"website"}, SharedSecret: "zqShared", Endpoints: []workspace.Endpoint{
 				{URL: "https://user:zqPassword@crm.example.com/hooks?key=zqQuery", Headers: []workspace.Header{{Name: "Authorization", Value: "zqHeader"}}},
 			}},
-			{ID: "mail", Type: workspace.TypeWebhooks, Name: "Mail", Enabled: true, Sources: []string{"website"}},
+			{ID: "mail", Type: workspace.TypeWebhooks, Name: "Mail", Enabled: true, Sources: []string{"website", workspace.SourcePersonas}},
 		},
-	))
+		Audiences: []workspace.Audience{{Audience: sampleAudience("7d"), Edition: workspace.Edition{
+			Version: 2, Applied: noon, Earlier: []workspace.Earlier{{Version: 1, Definition: sampleJSON("1d")}},
+		}}},
+	}).Snapshot())
+}
+
+// sampleAudience is one of those who have bought within a time.
+func sampleAudience(within string) definition.Audience {
+	a, err := definition.ParseAudience(fmt.Appendf(nil, `{"id":"buyers","when":{"did":"Order Completed","within":%q}}`, within))
+	if err != nil {
+		panic(err)
+	}
+	return a
+}
+
+func sampleJSON(within string) []byte {
+	a := sampleAudience(within)
+	return a.JSON()
+}
+
+// samplePersonas are answers about audiences and traits.
+func samplePersonas(text string) PersonasQuestions {
+	value, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	summary := ask.Summary{Key: "buyers", Kind: "audience", Name: text, Version: 2, Phase: ask.Filling, Size: 1_204, Entered: 12, Left: 3, Done: 1, Total: 4, ETA: &noon}
+	leaf := &ask.Node{Node: "did: " + text, Value: value, Threshold: "gte 2", FlipsAt: &noon, MessageIDs: []string{text}}
+	return PersonasQuestions{
+		List: func(context.Context, func(string)) ([]ask.Summary, error) { return []ask.Summary{summary}, nil },
+		Show: func(context.Context, string, func(string)) (*ask.Details, error) {
+			return &ask.Details{
+				Summary: summary, Partitions: []ask.Progress{{Partition: 3, Phase: ask.Filling, Done: 1, Total: 4, ETA: &noon}},
+				Versions: []ask.Version{{Version: 2, Applied: &noon, Definition: sampleJSON("7d")}, {Version: 1, Definition: sampleJSON("1d")}},
+			}, nil
+		},
+		Members: func(context.Context, MembersOf, func(string)) (*Members, error) {
+			return &Members{Users: []ask.Member{{UserID: text, Since: noon}}, More: true}, nil
+		},
+		Profile: func(context.Context, string, func(string)) (*ask.Profile, error) {
+			return &ask.Profile{
+				UserID: text, Traits: map[string]json.RawMessage{"n": json.RawMessage("9007199254740993"), text: value}, Computed: map[string]json.RawMessage{"orders": value},
+				Audiences: map[string]ask.Membership{"buyers": {Member: true, Since: noon}}, Sources: []string{text}, Links: []string{text}, Refused: []string{text},
+				FirstSeen: &noon, LastSeen: &noon, MergedInto: text, Deleted: text, AsOf: noon,
+			}, nil
+		},
+		Explain: func(context.Context, ExplainOf, func(string)) (*ask.Explanation, error) {
+			return &ask.Explanation{Key: "buyers", UserID: text, Tree: &ask.Node{Node: "all", Children: []*ask.Node{leaf}}, AsOf: noon, Deleted: 1_204}, nil
+		},
+		History: func(context.Context, HistoryOf, func(string)) ([]ask.Told, error) {
+			return []ask.Told{{At: noon, UserID: text, Key: "buyers", Kind: "audience", Value: value, Version: 2, Cause: "event", MessageID: text}}, nil
+		},
+		Preview: func(context.Context, string, func(string)) (*ask.Preview, error) {
+			return &ask.Preview{Definitions: []ask.Difference{{Key: "buyers", Kind: "audience", Version: 2, Enter: 1_204, Sample: []ask.Reason{{UserID: text, Value: value, Tree: leaf}}}}}, nil
+		},
+		Check: func(context.Context, func(string)) (*ask.Verdict, error) {
+			return &ask.Verdict{Users: 3, Differences: 1, Checked: []string{"buyers"}, Wrong: []ask.Wrong{{UserID: text, Key: "buyers", Told: value, True: value, Detail: text}}}, nil
+		},
+		Resync: func(_ context.Context, of ask.Resyncing, say func(string)) (string, error) {
+			say(text)
+			if of.DryRun {
+				return "would tell 3 of 12 users " + text, nil
+			}
+			return "told 12 of 12 users " + text, nil
+		},
+	}
+}
+
+// sampleCall is one of a number beyond 2^53.
+func sampleCall(text string) *tail.Call { return tail.NewCall(sampleRecord(0, text)) }
+
+func sampleRecord(i int, text string) *kgo.Record {
+	name, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	r := &kgo.Record{
+		Topic: schemas.TopicRawEvents, Partition: 3, Offset: 1_704 + int64(i), Key: []byte(text), Timestamp: noon.Add(time.Duration(i) * time.Millisecond),
+		Value: fmt.Appendf(nil, `{"event":%s,"properties":{"n":9007199254740993}}`, name),
+	}
+	kafka.SetHeaders(r, &schemas.Headers{Source: "website", Type: schemas.TypeTrack, MessageID: text, Origin: schemas.OriginAPI})
+	return r
 }
 
 // questionsAbout are questions that have been answered, with a text wherever a caller has a
@@ -110,6 +195,15 @@ func questionsAbout(text string) Questions {
 			letter := newLetter(sampleLetter(0, text))
 			letter.Body = listing.Pretty(sampleLetter(0, text).Record.Value, math.MaxInt)
 			return letter, nil
+		},
+		Personas: samplePersonas(text),
+		Newest: func(context.Context, tail.Wanted, func(string)) ([]*tail.Call, error) {
+			return []*tail.Call{sampleCall(text)}, nil
+		},
+		Call: func(context.Context, CallAt) (*tail.Call, error) { return sampleCall(text), nil },
+		Follow: func(ctx context.Context, _ tail.From, _ tail.Feed) error {
+			<-ctx.Done()
+			return ctx.Err()
 		},
 		Redrive: func(_ context.Context, _ RedriveOf, dryRun bool, say func(string)) (string, error) {
 			say(text)
@@ -184,6 +278,7 @@ func newConsole(t *testing.T, change func(*Settings)) *Console {
 	}
 	c := New(set)
 	t.Cleanup(func() {
+		c.tails.Close()
 		c.jobs.Close()
 		c.asked.close()
 	})
@@ -240,6 +335,8 @@ func jobOfTest(t *testing.T, c *Console) string {
 func targets(t *testing.T, c *Console) map[string]string {
 	t.Helper()
 	queries := map[string]string{
+		"/call": "?at=3-1704", "/persona": "?key=buyers&from=1&to=2", "/members": "?key=buyers", "/profile": "?user=u1", "/explain": "?key=buyers&user=u1",
+		"/history": "?name=buyers", "/preview": "?written=%7Bid%3A+x%2C+when%3A+%7Bdid%3A+y%7D%7D", "/check": "?run=1", "/resync": "?key=buyers&destination=mail",
 		"/redrive": "?destination=mail&since=1h", "/job": "?id=" + jobOfTest(t, c),
 		"/destination": "?id=crm", "/events": "?user=u1", "/event": "?id=m1&user=u1", "/dead-letter": "?id=1-704",
 	}

@@ -187,6 +187,9 @@ func (l *look) destinations(t *tally, left map[string]int64) []Destination {
 			Busy: l.busy(topic),
 		}
 		row.Replaying, row.ReplayedDeleted = l.replaying(id)
+		if p, paused := l.Workspace.Paused(id); paused {
+			row.Paused = &Paused{p.By, p.Since}
+		}
 		rows = append(rows, row)
 	}
 	return rows
@@ -242,9 +245,12 @@ func deleted(partitions map[int32]groups.Lag) int64 {
 }
 
 func (l *look) state(id string) State {
+	_, paused := l.Workspace.Paused(id)
 	switch d, known := l.Workspace.Destination(id); {
 	case !known:
 		return Removed
+	case d.Enabled && paused:
+		return OnPause
 	case d.Enabled:
 		return Enabled
 	default:
