@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"maps"
@@ -13,19 +12,6 @@ import (
 	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/schemas"
 )
-
-// table prints rows below each other.
-func table(w io.Writer, rows [][]string) error {
-	out := bufio.NewWriter(w)
-	c := &terminal.Columns{Out: out}
-	for _, row := range rows {
-		_ = c.Row(row...) // Flush tells
-	}
-	if err := c.Flush(); err != nil {
-		return err
-	}
-	return out.Flush()
-}
 
 // PrintList prints runs below each other, the last one first.
 func PrintList(w io.Writer, all []*Entry) error {
@@ -44,7 +30,7 @@ func PrintList(w io.Writer, all []*Entry) error {
 			terminal.Moment(e.Run.From), terminal.Moment(e.Run.To), strings.Join(e.Run.Destinations, ","),
 		})
 	}
-	return table(w, rows)
+	return terminal.Table(w, rows)
 }
 
 // share is how much of the range is read.
@@ -90,7 +76,7 @@ func Print(w io.Writer, e *Entry) error {
 		{"remaining", remaining(e)},
 		{"asked for", terminal.Moment(r.CreatedAt)},
 	}
-	if err := table(w, rows); err != nil {
+	if err := terminal.Table(w, rows); err != nil {
 		return err
 	}
 	rows = [][]string{{"DESTINATION", "STATE", "SENT", "LEFT OUT", "WHY"}}
@@ -112,7 +98,7 @@ func Print(w io.Writer, e *Entry) error {
 	if _, err := fmt.Fprintln(w); err != nil {
 		return err
 	}
-	return table(w, rows)
+	return terminal.Table(w, rows)
 }
 
 // origin is where the events of a run are.
@@ -192,7 +178,7 @@ func (f *Forecast) Print(w io.Writer) error {
 		}
 		rows = append(rows, row)
 	}
-	if err := table(w, rows); err != nil {
+	if err := terminal.Table(w, rows); err != nil {
 		return err
 	}
 	if f.Run.Archive != nil {

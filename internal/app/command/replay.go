@@ -212,22 +212,13 @@ const (
 // waitForReplay shows how far a replay is until it is over, and then what came of it.
 func waitForReplay(ctx context.Context, program settings.Program, o *replay.Operator, id string, asJSON bool) error {
 	var last *replay.Entry
-	var shown time.Time
-	onTerminal := settings.Terminal(program.Err)
+	p := progressOn(program, replayProgress)
 	err := o.Watch(ctx, id, replayLook, func(e *replay.Entry) bool {
 		last = e
-		switch {
-		case onTerminal:
-			_, _ = fmt.Fprint(program.Err, "\r\x1b[K"+replay.ProgressLine(e)) // that nobody listens is no reason to stop
-		case time.Since(shown) >= replayProgress:
-			shown = time.Now()
-			_, _ = fmt.Fprintln(program.Err, replay.ProgressLine(e))
-		}
+		p.Show(time.Now(), func() string { return replay.ProgressLine(e) })
 		return false
 	})
-	if onTerminal {
-		_, _ = fmt.Fprintln(program.Err)
-	}
+	p.Leave()
 	if err != nil {
 		return err
 	}
