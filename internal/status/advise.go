@@ -143,6 +143,13 @@ func (d *Destination) adviseReplayed(add func(about, problem, do string)) {
 const openFor = 26 * time.Hour
 
 func (r *Report) adviseArchive(d *Destination, add func(about, problem, do string)) {
+	if d.State == Removed {
+		if d.Undelivered.Events > 0 {
+			add(d.ID, d.waiting()+" of an archive that is not in the workspace",
+				"they stay on "+schemas.ArchiveTopic(d.ID)+" until retention takes them: `anabranch apply` the archive again, or delete the topic")
+		}
+		return
+	}
 	if age := r.age(d.Undelivered); age > openFor {
 		add(d.ID, fmt.Sprintf("%s to be archived, the oldest for %s", d.waiting(), terminal.Brief(age)),
 			"look at the log of the stage archive for \"archiving failed\"; if there is none, start more processes of it")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -59,6 +60,9 @@ func TestAdvice(t *testing.T) {
 		"removed": {func(r *Report) {
 			r.Destinations[0] = Destination{ID: "crm", State: Removed, Undelivered: Backlog{9, Exact, at(0)}}
 		}, "crm", "not in the workspace", "destination_removed"},
+		"an archive is removed": {func(r *Report) {
+			r.Destinations[0] = Destination{ID: "cold", Type: workspace.TypeArchive, State: Removed, Undelivered: Backlog{9, Exact, at(0)}}
+		}, "cold", "9 events wait of an archive that is not in the workspace", "they stay on deliver.archive.cold until retention takes them"},
 		"removed, empty": {change: func(r *Report) {
 			r.Destinations[0] = Destination{ID: "crm", State: Removed, Undelivered: Backlog{0, Exact, nil}}
 		}},
