@@ -87,7 +87,7 @@ func JoinPersonas(ctx context.Context, l *lab.Lab) (*report.Result, error) {
 		defer func() { r.Note("longest way out %s", slowest.Round(10*time.Millisecond)) }()
 		for range steps { // 1 2 3 4 3 2 1 2 …
 			if up = present == 1 || up && present < members; up {
-				if err := launch(ctx, all[present]); err != nil {
+				if err := all[present].Launch(ctx); err != nil {
 					return err
 				}
 				present++
@@ -207,7 +207,7 @@ func startPersonas(ctx context.Context, l *lab.Lab, n int) ([]*child.Process, er
 		if err != nil {
 			return nil, err
 		}
-		if err = launch(ctx, p); err != nil {
+		if err = p.Launch(ctx); err != nil {
 			return nil, err
 		}
 		stages = append(stages, p)
