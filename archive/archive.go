@@ -13,11 +13,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/archive/internal/group"
-	"github.com/anabranch/anabranch/archive/internal/store"
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/groups"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/internal/logging"
+	"github.com/anabranch/anabranch/internal/objects"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/internal/workspace"
@@ -69,7 +69,7 @@ func New(cfg Config, set Settings) (*Archive, error) {
 		cfg: cfg, set: set, log: set.Logger,
 		metrics: newMetrics(set.Registerer, set.Destinations),
 		losses:  groups.NewLosses("archive", set.Registerer, set.Logger, schemas.FamilyArchive),
-		places:  places{store: store.Open},
+		places:  places{store: objects.Open},
 	}, nil
 }
 

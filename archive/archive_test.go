@@ -28,14 +28,14 @@ func TestEventsAreArchived(t *testing.T) {
 	m := b.make()
 	b.run(m)
 	testkit.Until(t, func() bool { return b.done(d.Topic()) }, "all is archived")
-	b.check(objects(t, dir))
+	b.check(archived(t, dir))
 	testkit.Until(t, func() bool {
 		return testkit.Series(t, m.registry, "anabranch_archive_events_total", "cold") == 200 &&
 			testkit.Series(t, m.registry, "anabranch_archive_lag_records", "cold") == 0
 	}, "200 events to be counted, and none to wait")
 	b.produce(d.Topic(), 3, 5)
 	testkit.Until(t, func() bool { return b.done(d.Topic()) }, "what comes later is archived")
-	b.check(objects(t, dir))
+	b.check(archived(t, dir))
 	b.journalled(d.Topic(), 205)
 }
 
@@ -136,8 +136,8 @@ func TestAStoreThatIsDown(t *testing.T) {
 	bad.Archive.Directory = dir
 	b.live.Store(snapshot(good, bad))
 	testkit.Until(t, func() bool { return b.done(bad.Topic()) }, "the bad one has all")
-	all := objects(t, dir)
-	maps.Copy(all, renamed(objects(t, good.Archive.Directory)))
+	all := archived(t, dir)
+	maps.Copy(all, renamed(archived(t, good.Archive.Directory)))
 	b.check(all)
 }
 
@@ -164,7 +164,7 @@ func TestTwoArchivesInOnePlace(t *testing.T) {
 	testkit.Until(t, func() bool { return b.done(a.Topic()) }, "the first has all")
 	b.produce(other.Topic(), 1, 20)
 	testkit.Until(t, func() bool { return m.logs.Count("found the archive of deliver.archive.a") > 0 }, "the second is refused")
-	if b.done(other.Topic()) || len(objects(t, dir)) == 0 {
+	if b.done(other.Topic()) || len(archived(t, dir)) == 0 {
 		t.Error("the second has written")
 	}
 }
@@ -181,7 +181,7 @@ func TestATopicThatIsMadeAnew(t *testing.T) {
 	stop := b.run(m)
 	testkit.Until(t, func() bool { return b.done(d.Topic()) }, "all is archived")
 	stop()
-	before := objects(t, dir)
+	before := archived(t, dir)
 	b.check(before)
 	b.remake(d.Topic())
 	clear(b.lines)
@@ -189,14 +189,14 @@ func TestATopicThatIsMadeAnew(t *testing.T) {
 	m = b.make()
 	b.run(m)
 	testkit.Until(t, func() bool { return m.logs.Count("found the archive of") > 0 }, "the place is refused")
-	if after := objects(t, dir); !maps.EqualFunc(before, after, slices.Equal) {
+	if after := archived(t, dir); !maps.EqualFunc(before, after, slices.Equal) {
 		t.Error("the old archive was written to")
 	}
 	next := t.TempDir()
 	d.Archive.Directory = next
 	b.live.Store(snapshot(d))
 	testkit.Until(t, func() bool { return b.done(d.Topic()) }, "the new one has all")
-	b.check(objects(t, next))
+	b.check(archived(t, next))
 }
 
 // TestADestinationThatIsGone: its events wait, and are archived when it is back.
@@ -212,7 +212,7 @@ func TestADestinationThatIsGone(t *testing.T) {
 	testkit.Until(t, func() bool { return m.logs.Count("no archive of that id") > 0 }, "it says so")
 	b.live.Store(snapshot(d, other))
 	testkit.Until(t, func() bool { return b.done(d.Topic()) }, "all is archived")
-	b.check(objects(t, d.Archive.Directory))
+	b.check(archived(t, d.Archive.Directory))
 }
 
 // TestWithoutArchives the stage is ready, and joins no group until there is one.
@@ -225,6 +225,6 @@ func TestWithoutArchives(t *testing.T) {
 	d := cold("cold", t.TempDir(), 1_000)
 	b.produceTo(d)
 	b.live.Store(snapshot(d))
-	testkit.Until(t, func() bool { return b.done(d.Topic()) && len(objects(t, d.Archive.Directory)) > 0 }, "all is archived")
-	b.check(objects(t, d.Archive.Directory))
+	testkit.Until(t, func() bool { return b.done(d.Topic()) && len(archived(t, d.Archive.Directory)) > 0 }, "all is archived")
+	b.check(archived(t, d.Archive.Directory))
 }

@@ -20,7 +20,6 @@
 //
 //	internal/cut     which records make one object, and what is committed when
 //	internal/object  lines, objects and their names
-//	internal/store   a directory or a bucket
 //	internal/group   commits of which it is known whether they were made
 //
 // # Locks

@@ -146,8 +146,8 @@ func (b *bench) done(topic string) bool {
 	return true
 }
 
-// objects reads all objects below a directory, by name.
-func objects(tb testing.TB, root string) map[string][]byte {
+// archived reads all objects below a directory, by name.
+func archived(tb testing.TB, root string) map[string][]byte {
 	tb.Helper()
 	all := make(map[string][]byte)
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

@@ -14,9 +14,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/anabranch/anabranch/archive/internal/store"
 	"github.com/anabranch/anabranch/internal/kafka/policy"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
+	"github.com/anabranch/anabranch/internal/objects"
 	"github.com/anabranch/anabranch/test/testkit"
 )
 
@@ -74,7 +74,7 @@ func (l *life) dial(with func(context.Context, string, string) (net.Conn, error)
 
 // mortal is the store of a process.
 type mortal struct {
-	store.Store
+	objects.Store
 	*life
 
 	seen *witness
@@ -128,8 +128,8 @@ func (b *bench) start(seen *witness, moments int, zombie bool) *life {
 	m := b.make(func(_ *Config, s *Settings) {
 		s.Kafka, s.Topics = options, topics.New(client, policy.Config{Embedded: true, Replication: 1})
 	})
-	m.places.store = func(at store.Place) (store.Store, error) {
-		s, err := store.Open(at)
+	m.places.store = func(at objects.Place) (objects.Store, error) {
+		s, err := objects.Open(at)
 		return mortal{s, l, seen}, err
 	}
 	go func() {
@@ -195,13 +195,13 @@ func TestKilledAHundredTimes(t *testing.T) {
 
 func (b *bench) compare(dir string, seen *witness) {
 	b.t.Helper()
-	all := objects(b.t, dir)
+	all := archived(b.t, dir)
 	b.check(all)
 	if len(seen.broken) > 0 {
 		b.t.Errorf("written again with other bytes: %v", seen.broken)
 	}
 	for name, body := range seen.bodies {
-		if name != store.ClaimName && !slices.Equal(all[name], body) {
+		if name != objects.ClaimName && !slices.Equal(all[name], body) {
 			b.t.Errorf("%s is not what was written last", name)
 		}
 	}

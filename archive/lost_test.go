@@ -13,6 +13,7 @@ import (
 	"github.com/anabranch/anabranch/archive/internal/cut"
 	"github.com/anabranch/anabranch/archive/internal/group"
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/objects"
 	"github.com/anabranch/anabranch/test/testkit"
 )
 
@@ -48,13 +49,13 @@ func TestARangeThatLostItsBeginning(t *testing.T) {
 	stop := b.run(b.make())
 	testkit.Until(t, func() bool { return b.done(d.Topic()) }, "all is archived")
 	stop()
-	whole := objects(t, d.Archive.Directory)
+	whole := archived(t, d.Archive.Directory)
 
 	// As if it had been killed behind the objects of one source.
 	b.commit(d.Topic(), cut.Mark{To: 30})
 	next := cold("cold", t.TempDir(), 1<<20)
 	m := b.make()
-	kept, err := m.places.of(placeOf(next.Archive))
+	kept, err := m.places.of(objects.PlaceOf(next.Archive))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func TestARangeThatLostItsBeginning(t *testing.T) {
 	b.live.Store(snapshot(next))
 	b.run(m)
 	testkit.Until(t, func() bool { return b.done(d.Topic()) }, "the rest is archived")
-	after := objects(t, next.Archive.Directory)
+	after := archived(t, next.Archive.Directory)
 	if got, want := slices.Sorted(maps.Keys(after)), slices.Sorted(maps.Keys(whole)); !slices.Equal(got, want) {
 		t.Fatalf("objects %v, want %v", got, want)
 	}

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/anabranch/anabranch/archive/internal/cut"
-	"github.com/anabranch/anabranch/archive/internal/store"
+	"github.com/anabranch/anabranch/internal/objects"
 	"github.com/anabranch/anabranch/internal/workspace"
 )
 
@@ -19,13 +19,6 @@ const maxObjects = 32
 // limitsOf says when ranges of a destination are closed.
 func limitsOf(a *workspace.Archive) cut.Limits {
 	return cut.Limits{Bytes: int(a.MaxBytes), Age: a.MaxAge, Objects: maxObjects}
-}
-
-func placeOf(a *workspace.Archive) store.Place {
-	return store.Place{
-		Directory: a.Directory, Bucket: a.Bucket, Endpoint: a.Endpoint, Region: a.Region, Prefix: a.Prefix,
-		AccessKey: string(a.AccessKey), SecretKey: string(a.SecretKey),
-	}
 }
 
 // topicsOf returns the topics of all archives.
@@ -44,18 +37,18 @@ var errNobody = errors.New("the workspace has no archive of that id: its events 
 
 // places opens the stores of destinations, and makes sure that each is of one topic.
 type places struct {
-	store func(store.Place) (store.Store, error) // store.Open, but in tests
+	store func(objects.Place) (objects.Store, error) // objects.Open, but in tests
 
 	mu    sync.Mutex
-	known map[store.Place]*place
+	known map[objects.Place]*place
 }
 
 // place is one that was opened.
 type place struct {
-	store.Store
+	objects.Store
 
-	at    store.Place
-	owner store.Owner // zero until it is claimed
+	at    objects.Place
+	owner objects.Owner // zero until it is claimed
 }
 
 // open returns the store of a destination, once it belongs to the topic.
@@ -67,18 +60,18 @@ func (p *places) open(ctx context.Context, ws *workspace.Snapshot, destination s
 	if d.Sealed() {
 		return nil, errors.New("its keys are sealed, and this process lacks the key: see SECRETS_KEY")
 	}
-	found, err := p.of(placeOf(d.Archive))
+	found, err := p.of(objects.PlaceOf(d.Archive))
 	if err != nil {
 		return nil, err
 	}
-	by := store.Owner{Topic: d.Topic(), ID: hex.EncodeToString(topic[:])}
+	by := objects.Owner{Topic: d.Topic(), ID: hex.EncodeToString(topic[:])}
 	p.mu.Lock()
 	claimed := found.owner == by
 	p.mu.Unlock()
 	if claimed {
 		return found, nil
 	}
-	if err = store.Claim(ctx, found, by); err != nil {
+	if err = objects.Claim(ctx, found, by); err != nil {
 		return nil, fmt.Errorf("claim the archive: %w", err)
 	}
 	p.mu.Lock()
@@ -87,7 +80,7 @@ func (p *places) open(ctx context.Context, ws *workspace.Snapshot, destination s
 	return found, nil
 }
 
-func (p *places) of(at store.Place) (*place, error) {
+func (p *places) of(at objects.Place) (*place, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if found := p.known[at]; found != nil {
@@ -98,7 +91,7 @@ func (p *places) of(at store.Place) (*place, error) {
 		return nil, err
 	}
 	if p.known == nil {
-		p.known = make(map[store.Place]*place)
+		p.known = make(map[objects.Place]*place)
 	}
 	p.known[at] = &place{Store: s, at: at}
 	return p.known[at], nil

@@ -10,7 +10,7 @@ func DefinitionsIn(s *workspace.Snapshot) *engine.Definitions { return definitio
 
 // Print returns the name of definitions by which a partition says that they are in force.
 func Print(d *engine.Definitions) (string, error) {
-	c, err := compile(d)
+	c, err := compile(d, nil)
 	if err != nil {
 		return "", err
 	}

@@ -16,6 +16,7 @@
 //	identity                  users who turn out to be one, and messages between their owners
 //	turn                      what is done in small steps between them: timers, backfills, sweeps
 //	definitions               the workspace's definitions, compiled, and what of them is in force
+//	fill                      waiting for what other partitions fill in
 //	rewrite                   the changelog kept short where nobody compacts it
 //	resync                    telling one destination once more what was told before
 //	clock                     the ticks of the partitions' clocks
@@ -74,5 +75,12 @@
 // else's as long as this process is a member: so the stage ends (TestAStoreThatFails).
 //
 // A definition is ready only when nobody is overdue, or they would be told of instants at
-// which it was not there (TestWhatIsNewWaitsForWhatIsOverdue).
+// which it was not there (TestWhatIsNewWaitsForWhatIsOverdue). If it shares what is filled
+// already nothing else would hold it up: so a partition knows which versions are in force, and
+// what differs is held until its clock has come to where this process heard of it, and nobody
+// is due before (TestDefinitionsChangeWhileTheStageIsAway).
+//
+// What is read once more may be of users of other partitions, to whom it is forwarded. So who
+// has read all waits until every other partition says that it has, too: what it has forwarded
+// stands before its answer (TestANewDefinitionWaitsForWhatIsForwarded).
 package personas

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -79,7 +80,7 @@ type folding struct {
 func newFolding(tb testing.TB, definitions int, s store.Store, cached int) *folding {
 	tb.Helper()
 	d := enginetest.Shop(definitions)
-	c, err := compile(&d)
+	c, err := compile(&d, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -276,14 +277,24 @@ func BenchmarkStage(b *testing.B) {
 	}
 }
 
+// rareEvent is that of one call of a hundred.
+const rareEvent = "Rare Event"
+
 // wait has n calls wait for the stage.
 func (b *bench) wait(tb testing.TB, n int) {
 	tb.Helper()
 	now := time.Now()
-	v := newVisits("", now)
+	usual, rare := newVisits("", now), newVisits(rareEvent, now)
 	for i := range n {
+		v := usual
+		if i%100 == 99 {
+			v = rare
+		}
 		rec := *v.put(i%6, i*7919%10_000, now)
-		rec.Value, rec.Key, rec.Timestamp = bytes.Clone(rec.Value), []byte(userName(i*7919%10_000)), time.Time{}
+		rec.Value, rec.Key, rec.Timestamp, rec.Headers = bytes.Clone(rec.Value), []byte(userName(i*7919%10_000)), time.Time{}, nil
+		h := *enginetest.VisitHeaders
+		h.MessageID = strconv.Itoa(i) // or they are copies
+		kafka.SetHeaders(&rec, &h)
 		b.client.Produce(tb.Context(), &rec, nil)
 	}
 	if err := b.client.Flush(tb.Context()); err != nil {
@@ -375,7 +386,7 @@ func BenchmarkRestore(b *testing.B) {
 func (b *bench) remembered(tb testing.TB, from, to int) {
 	tb.Helper()
 	d := enginetest.Shop(20)
-	c, err := compile(&d)
+	c, err := compile(&d, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -414,28 +425,36 @@ func restoreAll(b *testing.B, bench *bench, cfg Config, how string) {
 }
 
 // BenchmarkBackfill is what filling new definitions from b.N calls of 10,000 users costs,
-// with the broker in the same process.
+// with the broker in the same process: where each call is for some of them, and where one of
+// a hundred is.
 func BenchmarkBackfill(b *testing.B) {
-	for _, kind := range []string{storeMemory, storePebble} {
-		b.Run("store="+kind, func(b *testing.B) {
-			stored := func(cfg *Config, _ *Settings) {
-				cfg.Store, cfg.DataDir, cfg.StoreMemory, cfg.ProfileMemory = kind, b.TempDir(), 256<<20, 64<<20
-			}
-			bench := newBench(b, testkit.Brokers(b, kfake.NumBrokers(1)), engine.Definitions{Traits: []engine.Trait{counted()}})
-			bench.begun(b, stored)
-			bench.wait(b, b.N)
-			r := bench.stage(b, stored)
-			start(b, r)
-			taken := r.processor.metrics.events.WithLabelValues(folded)
-			testkit.Until(b, func() bool { return testutil.ToFloat64(taken) >= float64(b.N) }, "all calls to be folded")
-			filled := r.processor.metrics.filled
-			d := enginetest.Shop(20)
-			used, begun := cpuTime(b), time.Now()
-			b.ResetTimer()
-			bench.definitions.Store(&d)
-			testkit.Until(b, func() bool { return testutil.ToFloat64(filled) >= float64(b.N) }, "the definitions to be filled")
-			b.ReportMetric(float64((cpuTime(b)-used).Microseconds())/float64(b.N), "cpu-µs/event")
-			b.ReportMetric(float64(b.N)/time.Since(begun).Seconds(), "events/s")
-		})
+	for match, d := range map[string]engine.Definitions{
+		"all": enginetest.Shop(20), "few": {Audiences: []engine.Audience{audience("rare", rareEvent, 1, 0)}},
+	} {
+		for _, kind := range []string{storeMemory, storePebble} {
+			b.Run("match="+match+"/store="+kind, func(b *testing.B) { benchmarkBackfill(b, kind, d) })
+		}
 	}
+}
+
+func benchmarkBackfill(b *testing.B, kind string, d engine.Definitions) {
+	b.Helper()
+	stored := func(cfg *Config, _ *Settings) {
+		cfg.Store, cfg.DataDir, cfg.StoreMemory, cfg.ProfileMemory = kind, b.TempDir(), 256<<20, 64<<20
+	}
+	bench := newBench(b, testkit.Brokers(b, kfake.NumBrokers(1)), engine.Definitions{Traits: []engine.Trait{counted()}})
+	bench.begun(b, stored)
+	bench.wait(b, b.N)
+	r := bench.stage(b, stored)
+	start(b, r)
+	taken := r.processor.metrics.events.WithLabelValues(folded)
+	testkit.Until(b, func() bool { return testutil.ToFloat64(taken) >= float64(b.N) }, "all calls to be folded")
+	filled := r.processor.metrics.filled
+	d.Traits = append(d.Traits, counted()) // what is filled already stays
+	used, begun := cpuTime(b), time.Now()
+	b.ResetTimer()
+	bench.definitions.Store(&d)
+	testkit.Until(b, func() bool { return testutil.ToFloat64(filled) >= float64(b.N) }, "the definitions to be filled")
+	b.ReportMetric(float64((cpuTime(b)-used).Microseconds())/float64(b.N), "cpu-µs/event")
+	b.ReportMetric(float64(b.N)/time.Since(begun).Seconds(), "events/s")
 }

@@ -123,7 +123,7 @@ func TestAnonymousThenIdentified(t *testing.T) {
 		if diff := cmp.Diff(want, b.belongs(t, &d, ids...)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		for user, told := range values(b.heard(t, 2+4*partitions), "regulars") {
+		for user, told := range values(b.heard(t, 1+4*partitions), "regulars") {
 			if diff := cmp.Diff([]string{"true"}, told); diff != "" || user[0] != 'u' {
 				t.Errorf("%s (-want +got):\n%s", user, diff)
 			}

@@ -185,14 +185,19 @@ func (p *processor) message(ctx context.Context, t *runner.Transaction, w *work,
 		p.set.Logger.Warn("record of personas-internal can't be read and is left out", "error", err)
 		return 0, nil
 	}
-	if m.Kind == message.Tick {
+	switch {
+	case m.Kind == message.Tick:
 		p.metrics.now.ticks++
 		at := min(rec.Timestamp.UnixMilli()-m.Late, t.Begun().UnixMilli())
 		w.ticks = append(slices.Clip(w.ticks), tick{m.End, at})
 		return 0, nil
-	}
-	if m.Kind == message.Resync && m.Resync != nil {
+	case m.Kind == message.Resync && m.Resync != nil:
 		w.meta.Resyncs = asked(w.meta.Resyncs, m.Resync, w.meta.Time)
+		return 0, nil
+	case m.Kind == message.Await:
+		return p.awaited(ctx, t, w, m), nil
+	case m.Kind == message.Filled:
+		w.meta.Fills = filled(w.meta.Fills, m)
 		return 0, nil
 	}
 	user, err := w.users.Get(string(rec.Key))

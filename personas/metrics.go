@@ -46,11 +46,13 @@ type metrics struct {
 	swept      prometheus.Counter
 	unreadable prometheus.Counter
 	merges     *prometheus.CounterVec
+	unusual    *prometheus.CounterVec
 
 	committed, aborted prometheus.Counter
 	duration           prometheus.Histogram
 
-	now tally // of the transaction in the making
+	now     tally         // of the transaction in the making
+	counted engine.Counts // the same, by the engine
 }
 
 // tally is what a transaction does.
@@ -111,6 +113,7 @@ func newMetrics(reg prometheus.Registerer, s *attended) *metrics {
 		swept:      counter("swept_users_total", "Users who were looked at because definitions had changed."),
 		unreadable: counter("unreadable_records_total", "Times a partition was not processed since the record of a user can't be read; the log names it."),
 		merges:     counters("merges_total", "Ids that became another user's, by result: merged, linked (there was no state), refused (it is another user's already), limited (the user claimed too many), given_up (it was passed on too often).", "result"),
+		unusual:    counters("unusual_total", "What was out of the ordinary, by what: not_number (a value that sum, avg, min or max left out), too_long (a value of more than 4 KiB that was left out), set_full (a value that a full set let go), record_full (times the state of a user let go of what is oldest, to take at most 64 KiB), future (a call from after its receipt, which counts as of its receipt), old (an event that came after its window had passed, and changes nothing), broken (a state that could not be read, and is taken for empty).", "what"),
 		committed:  transactions.WithLabelValues("committed"),
 		aborted:    transactions.WithLabelValues("aborted"),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -125,6 +128,9 @@ func newMetrics(reg prometheus.Registerer, s *attended) *metrics {
 	}
 	for _, result := range []string{restored, refused, unread} {
 		m.restores.WithLabelValues(result)
+	}
+	for what := range m.counted.Drain() {
+		m.unusual.WithLabelValues(what)
 	}
 	of := func(name, help string, value func(store.Stats) int64) {
 		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "anabranch_personas_" + name, Help: help}, func() float64 { return float64(value(s.Stats())) }))
@@ -146,6 +152,9 @@ func (m *metrics) commit(begun time.Time) {
 	for result, n := range m.now.merges {
 		m.merges.WithLabelValues(result).Add(float64(n))
 	}
+	for what, n := range m.counted.Drain() {
+		m.unusual.WithLabelValues(what).Add(float64(n))
+	}
 	m.ticks.Add(float64(m.now.ticks))
 	m.timers.Add(float64(m.now.timers))
 	m.filled.Add(float64(m.now.filled))
@@ -155,4 +164,7 @@ func (m *metrics) commit(begun time.Time) {
 	m.duration.Observe(time.Since(begun).Seconds())
 }
 
-func (m *metrics) end() { m.now = newTally() }
+func (m *metrics) end() {
+	m.now = newTally()
+	m.counted.Drain()
+}

@@ -45,9 +45,10 @@ type processor struct {
 
 	mu    sync.Mutex
 	parts map[int32]*partition
+	heard heard
 
 	c     *catalogue
-	lent  map[string]*catalogue // without what can't be in force yet, by what it lacks
+	lent  map[string]*catalogue // without what can't be in force yet, by what that is
 	open  map[int32]*work       // of the transaction in the making
 	batch store.Batch
 	call  engine.Call
@@ -266,6 +267,7 @@ func (p *processor) ticking() []int32 {
 	inForce := printOf(d)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.heard.first(inForce, now)
 	var nums []int32
 	for num, part := range p.parts {
 		fresh := part.Catalogue != inForce && (part.Catalogue != "" || !none(d))
@@ -275,6 +277,19 @@ func (p *processor) ticking() []int32 {
 	}
 	slices.Sort(nums)
 	return nums
+}
+
+// heard says when this process heard of definitions first.
+type heard struct {
+	of string // their print
+	at time.Time
+}
+
+func (h *heard) first(of string, now time.Time) time.Time {
+	if h.of != of || h.at.IsZero() {
+		*h = heard{of, now}
+	}
+	return h.at
 }
 
 // due reports whether a user of a partition is. What can't be read is the loop's to say.
@@ -291,10 +306,13 @@ func (p *processor) Prepare(_ context.Context, fetches kgo.Fetches, _ time.Durat
 		return 0, err
 	}
 	if d := p.set.Definitions(); p.c == nil || p.c.of != d {
-		c, err := compile(d)
+		c, err := compile(d, &p.metrics.counted)
 		if err != nil {
 			return 0, err
 		}
+		p.mu.Lock()
+		c.seen = p.heard.first(c.print, time.Now())
+		p.mu.Unlock()
 		p.c = c
 		clear(p.lent)
 	}
@@ -345,7 +363,7 @@ func (p *processor) work(t *runner.Transaction, num int32) *work {
 		t.Drop()
 		return nil
 	}
-	c, err := p.inForce(&part.Meta)
+	c, err := p.inForce(part)
 	if err != nil {
 		p.fail(t, err)
 		return nil
@@ -357,23 +375,28 @@ func (p *processor) work(t *runner.Transaction, num int32) *work {
 }
 
 // inForce returns what may be in force in a partition: all but what needs leaves of which
-// records may still have state of an earlier time.
-func (p *processor) inForce(m *changelog.Meta) (*catalogue, error) {
+// records may still have state of an earlier time. What has changed is held until everybody
+// has been told what was due before.
+func (p *processor) inForce(part *partition) (*catalogue, error) {
 	var stale []engine.LeafID
-	for _, id := range m.Residue {
+	for _, id := range part.Residue {
 		if slices.Contains(p.c.Leaves(), id) {
 			stale = append(stale, id)
 		}
 	}
-	if len(stale) == 0 {
+	held := p.c.changed(&part.Meta)
+	if len(held) > 0 && part.Time >= p.c.seen.UnixMilli() && !p.due(part.num, part.Clock()) {
+		held = nil
+	}
+	if len(stale)+len(held) == 0 {
 		return p.c, nil
 	}
 	slices.Sort(stale)
-	key := fmt.Sprint(stale)
+	key := fmt.Sprint(stale, held)
 	if c := p.lent[key]; c != nil {
 		return c, nil
 	}
-	c, err := compile(p.c.without(stale))
+	c, err := compile(p.c.lent(stale, held), &p.metrics.counted)
 	if err == nil {
 		p.lent[key] = c
 	}

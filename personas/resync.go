@@ -105,13 +105,13 @@ func (p *processor) resync(ctx context.Context, t *runner.Transaction, w *work) 
 func (c *catalogue) again(r *changelog.Resync) (engine.Change, bool) {
 	change := engine.Change{Key: r.Key, ID: r.Key, Member: true, Cause: engine.CauseResync}
 	for i := range c.of.Audiences {
-		if a := &c.of.Audiences[i]; a.ID == r.Key && a.Enabled && !a.Deleted {
+		if a := &c.of.Audiences[i]; a.ID == r.Key && a.Enabled && !a.Deleted && !a.Held {
 			change.Class, change.Version = engine.ClassAudience, a.Version
 			return change, true
 		}
 	}
 	for i := range c.of.Traits {
-		if t := &c.of.Traits[i]; t.ID == r.Key && t.Enabled {
+		if t := &c.of.Traits[i]; t.ID == r.Key && t.Enabled && !t.Held {
 			change.Class, change.Version = engine.ClassComputedTrait, t.Version
 			return change, true
 		}

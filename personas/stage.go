@@ -71,13 +71,11 @@ func definitionsOf(live *workspace.Live) func() *engine.Definitions {
 		of   *workspace.Snapshot
 		last *engine.Definitions
 	)
-	counts := new(engine.Counts)
 	return func() *engine.Definitions {
 		mu.Lock()
 		defer mu.Unlock()
 		if s := live.Load(); s != of {
 			of, last = s, definitionsIn(s)
-			last.Counts = counts
 		}
 		return last
 	}

@@ -45,6 +45,9 @@ func (p *processor) turn(ctx context.Context, t *runner.Transaction, w *work) er
 		}
 		w.left = w.left || more
 	}
+	if w.c != p.c && w.meta.Time >= p.c.seen.UnixMilli() {
+		w.left = true // nobody is overdue: what is held comes into force
+	}
 	return nil
 }
 
@@ -67,14 +70,15 @@ func (p *processor) timers(ctx context.Context, t *runner.Transaction, w *work) 
 
 // fill folds a part of what new definitions lack.
 func (p *processor) fill(ctx context.Context, t *runner.Transaction, w *work) (more bool, err error) {
-	if len(w.meta.Fills) == 0 {
-		return false, nil
+	next := slices.IndexFunc(w.meta.Fills, func(f changelog.Fill) bool { return !f.Read() })
+	if next < 0 {
+		return p.await(ctx, t, w), nil
 	}
 	if t.Begun().Sub(w.from.Timestamp) > mostLag && !w.from.Timestamp.IsZero() {
 		return false, nil // the next tick tries again
 	}
 	w.meta.Fills = slices.Clone(w.meta.Fills)
-	f := &w.meta.Fills[0]
+	f := &w.meta.Fills[next]
 	var since time.Time
 	if f.Since > 0 {
 		since = time.UnixMilli(f.Since)
@@ -91,10 +95,7 @@ func (p *processor) fill(ctx context.Context, t *runner.Transaction, w *work) (m
 			return false, err
 		}
 	}
-	f.Next = part.Next
-	if f.Next >= f.Cut {
-		w.meta.Fills = w.meta.Fills[1:]
-		w.meta.Sweep = new(changelog.Sweep) // now they can be told
+	if f.Next = part.Next; f.Read() {
 		p.history.Forget(w.num)
 	}
 	return true, nil

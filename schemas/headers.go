@@ -18,6 +18,7 @@ const (
 	TraceParentBytes     = 55              // Headers.TraceParent: the W3C's version 00
 	maxReasonBytes       = 40              // Headers.Reason, of a later release as well
 	maxTimeMillis        = 253402300799999 // the last millisecond of the year 9999
+	maxPausedMillis      = 100 * 366 * 86400000
 	maxVersion           = 999
 )
 
@@ -41,6 +42,7 @@ const (
 	keyFirstAttempt  = "first-attempt"
 	keyDue           = "due"
 	keyReserved      = "reserved"
+	keyPaused        = "paused"
 	keyReason        = "reason"
 	keyDetail        = "detail"
 	keyEndpoints     = "endpoints"
@@ -50,7 +52,7 @@ const (
 	keyReference     = "reference"
 	keyFailedAt      = "failed-at"
 
-	headerCount = 25
+	headerCount = 26
 )
 
 // RecordVersion is the latest version of records that this release understands,
@@ -70,29 +72,30 @@ const RecordVersion = 2
 // numbers decimal, endpoints 16 hexadecimal digits each; those and ids are separated
 // by commas: any Kafka tool shows them legibly.
 type Headers struct {
-	Version      int       // of the record; zero: the first. See RecordVersion
-	Source       string    // source id; see ValidID
-	Type         Type      // type of the call
-	MessageID    string    // at most MaxMessageIDChars
-	Integrations []byte    // stable JSON object of at most MaxIntegrationsBytes; nil when the call has none
-	Origin       Origin    // who made the event
-	Only         []string  // ids of the destinations that alone get a call of personas or of an import, of those connected to it; at most MaxOnly; nil for all, empty for none; on raw-events
-	Happened     time.Time // when an imported call happened, by its own account; on raw-events
-	Received     time.Time // when ingest took the call; from deliver.* on, and of an imported call from raw-events on
-	TraceParent  string    // W3C trace context of the span that wrote the record, when that is sampled; see ValidTraceParent
-	Run          string    // id of the replay that sent the event, whose origin is OriginReplay; on replay.* and from there on; see ValidID
-	Destination  string    // destination id, on webhook-retry.* and dead-letters; see ValidID
-	Attempt      int       // attempts already made, 0 to MaxAttempts
-	Withheld     int       // attempts that were due and not made, since every endpoint was known to be down; 0 to MaxAttempts
-	FirstAttempt time.Time // start of the retry window: when the first attempt was made, or withheld; zero before
-	Due          time.Time // when the next attempt is due; on webhook-retry.*
-	Reserved     bool      // Due is a slot that was reserved at the destination; on webhook-retry.*
-	Reason       Reason    // of the last failure
-	Detail       string    // of the last failure, for people: no secret, no text from the receiver; cut to MaxDetailBytes
-	Endpoints    []uint64  // fingerprints of the endpoints to repeat, at most MaxEndpoints; nil for all
-	From         Position  // where the record first stood; on dead-letters
-	Reference    bool      // the value was too large and is left out: read it at From; on dead-letters
-	FailedAt     time.Time // when the record was given up; on dead-letters
+	Version      int           // of the record; zero: the first. See RecordVersion
+	Source       string        // source id; see ValidID
+	Type         Type          // type of the call
+	MessageID    string        // at most MaxMessageIDChars
+	Integrations []byte        // stable JSON object of at most MaxIntegrationsBytes; nil when the call has none
+	Origin       Origin        // who made the event
+	Only         []string      // ids of the destinations that alone get a call of personas or of an import, of those connected to it; at most MaxOnly; nil for all, empty for none; on raw-events
+	Happened     time.Time     // when an imported call happened, by its own account; on raw-events
+	Received     time.Time     // when ingest took the call; from deliver.* on, and of an imported call from raw-events on
+	TraceParent  string        // W3C trace context of the span that wrote the record, when that is sampled; see ValidTraceParent
+	Run          string        // id of the replay that sent the event, whose origin is OriginReplay; on replay.* and from there on; see ValidID
+	Destination  string        // destination id, on webhook-retry.* and dead-letters; see ValidID
+	Attempt      int           // attempts already made, 0 to MaxAttempts
+	Withheld     int           // attempts that were due and not made, since every endpoint was known to be down; 0 to MaxAttempts
+	FirstAttempt time.Time     // start of the retry window: when the first attempt was made, or withheld; zero before
+	Due          time.Time     // when the next attempt is due; on webhook-retry.*
+	Reserved     bool          // Due is a slot that was reserved at the destination; on webhook-retry.*
+	Paused       time.Duration // how long the event was put back because its destination was paused: that does not count in its window; on webhook-retry.* and dead-letters
+	Reason       Reason        // of the last failure
+	Detail       string        // of the last failure, for people: no secret, no text from the receiver; cut to MaxDetailBytes
+	Endpoints    []uint64      // fingerprints of the endpoints to repeat, at most MaxEndpoints; nil for all
+	From         Position      // where the record first stood; on dead-letters
+	Reference    bool          // the value was too large and is left out: read it at From; on dead-letters
+	FailedAt     time.Time     // when the record was given up; on dead-letters
 }
 
 // Position is the place of a record in the log. Its zero value is no place.

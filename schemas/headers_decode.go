@@ -123,6 +123,8 @@ func (d *decoder) delivery(key string, value []byte) error {
 		return decodeTime(&d.Due, value)
 	case keyReserved:
 		return decodeTrue(&d.Reserved, value)
+	case keyPaused:
+		return decodeMillis(&d.Paused, value)
 	case keyReason:
 		return decodeReason(&d.Reason, value)
 	case keyDetail:
@@ -287,6 +289,15 @@ func decodeTime(dst *time.Time, value []byte) error {
 		return fmt.Errorf("%w, Unix milliseconds", err)
 	}
 	*dst = time.UnixMilli(millis).UTC()
+	return nil
+}
+
+func decodeMillis(dst *time.Duration, value []byte) error {
+	var millis int64
+	if err := decodeNumber(&millis, value, maxPausedMillis); err != nil {
+		return fmt.Errorf("%w, milliseconds", err)
+	}
+	*dst = time.Duration(millis) * time.Millisecond
 	return nil
 }
 

@@ -110,6 +110,9 @@ func (e *encoder) delivery(h *Headers) {
 	if h.Reserved {
 		e.text(keyReserved, "true")
 	}
+	if ms := h.Paused.Milliseconds(); ms > 0 {
+		e.number(keyPaused, ms)
+	}
 	e.text(keyReason, string(h.Reason))
 	e.text(keyDetail, cut(h.Detail, MaxDetailBytes))
 	if len(h.Endpoints) > 0 {

@@ -62,6 +62,7 @@ func randomHeaders(rng *rand.Rand) schemas.Headers {
 		Attempt:      rng.IntN(3) * rng.IntN(schemas.MaxAttempts/2),
 		Withheld:     rng.IntN(3) * rng.IntN(schemas.MaxAttempts/2),
 		Reserved:     rng.IntN(2) == 0,
+		Paused:       time.Duration(rng.IntN(2)*rng.IntN(1e12)) * time.Millisecond,
 		FirstAttempt: instant(),
 		Due:          instant(),
 		Detail:       text("text: é", schemas.MaxDetailBytes/2),

@@ -15,6 +15,7 @@
 //	stage, sink, session  what is declared of the stage, it, and one membership in the group
 //	settings, client      what the process sets, and the clients made of it
 //	subscribe, rebalance  topics are consumed later, partitions come and go
+//	pause                 destinations to which nothing is sent
 //	journal               how calls are named in the journal, and what a commit waits for
 //	consume               the fetch loop
 //

@@ -100,3 +100,10 @@ func (l *ledger) once(t *testing.T, want []string) {
 func failed(reason schemas.Reason) outcome.Outcome {
 	return outcome.Outcome{Verdict: outcome.Retry, Reason: reason, Detail: string(reason), Endpoints: []uint64{1}}
 }
+
+// tries is how many attempts were made at an event.
+func (l *ledger) tries(messageID string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.attempts[messageID]
+}

@@ -39,6 +39,7 @@ type session struct {
 	reassigned chan struct{} // partitions have come or gone since it was last received
 	giveUp     context.CancelCauseFunc
 	served     atomic.Bool // it has had partitions
+	paused     []string    // destinations to which nothing is sent
 
 	workers sync.WaitGroup
 	// cut ends the context of the workers, which otherwise outlives the sink's.
@@ -83,6 +84,7 @@ func newSession(ctx context.Context, sink *Sink, sub *subscription.Subscription)
 		Start:     func(j *dispatch.Job) { s.workers.Go(func() { worker.Work(working, j) }) },
 		Reread:    func(r *dispatch.Reread) { s.workers.Go(func() { again.Read(working, r) }) },
 	})
+	s.obey(s.set.Workspace.Load())
 	s.member = group.New(group.Options{
 		Client: client, Group: Group, InstanceID: s.set.InstanceID, Returns: s.set.Returns,
 		Dispatcher: s.dispatcher, Every: s.commitEvery, Ends: s.set.Topics.Ends,

@@ -41,6 +41,7 @@ func (s *session) follow(ctx context.Context, changed <-chan struct{}) {
 		case <-changed:
 			changed = s.set.Workspace.Changed()
 			ws := s.set.Workspace.Load()
+			s.obey(ws)
 			s.metrics.Follow(ws)
 			s.sub.Want(subscription.DeliverTopics(ws))
 			pause = waiting.First

@@ -14,6 +14,7 @@ import (
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/internal/kafka/txn"
+	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -87,12 +88,12 @@ type run struct {
 	rejects *rejects
 	pace    *waiting.Pace
 
-	skip    int64     // rows that an earlier run has brought in
-	bytesIn int64     // of the files
-	renewed time.Time // when the terms were read
-	looked  time.Time // when Waiting was asked
-	begun   time.Time
-	shown   time.Time
+	skip     int64     // rows that an earlier run has brought in
+	bytesIn  int64     // of the files
+	renewed  time.Time // when the terms were read
+	looked   time.Time // when Waiting was asked
+	begun    time.Time
+	progress terminal.Progress
 }
 
 // Start imports the rows that are not in yet. When ctx ends it finishes the batch in hand
@@ -116,9 +117,9 @@ func Start(ctx context.Context, set Settings) error {
 		return err
 	}
 	defer r.rejects.close()
-	r.begun, r.shown = time.Now(), time.Now()
+	r.begin(time.Now())
 	err = r.transfer(ctx)
-	r.endProgress()
+	r.progress.Leave()
 	if err != nil {
 		return r.unfinished(ctx, err)
 	}
@@ -330,7 +331,7 @@ func (r *run) flush(ctx context.Context, batch *verdict) error {
 	if err := r.write(ctx, batch.records); err != nil {
 		return err
 	}
-	r.progress(time.Now())
+	r.show(time.Now())
 	return nil
 }
 
@@ -345,7 +346,7 @@ func (r *run) room(ctx context.Context) error {
 		if err != nil || n < mostWaiting {
 			return err
 		}
-		r.progress(r.looked)
+		r.show(r.looked)
 		if !waiting.Sleep(ctx, time.Second) {
 			return context.Cause(ctx)
 		}

@@ -52,6 +52,7 @@ func (p *plumbing) process(s *pipeline.Stage) *pipeline.Process {
 		Registerer:   p.registry,
 		Destinations: p.destinations,
 		Workspace:    p.live,
+		Unseal:       p.cfg.Keys().Open,
 		Trace:        p.trace,
 		Kafka:        p.options,
 		Topics:       p.topics,

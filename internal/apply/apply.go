@@ -73,7 +73,35 @@ func (a *Applier) Apply(ctx context.Context, file string, dryRun bool) error {
 	if err != nil {
 		return fmt.Errorf("apply %s: %w%s", file, err, created.left())
 	}
-	return a.print(changes, file+" is in force already", fmt.Sprintf("applied %s: %s", file, next))
+	if err = a.print(changes, file+" is in force already", fmt.Sprintf("applied %s: %s", file, next)); err != nil {
+		return err
+	}
+	if state, readErr := wstopic.Read(ctx, a.Kafka); readErr == nil { // the workspace is in force; this is to be told beside it
+		err = a.mention(Paused(state.Snapshot, next))
+	}
+	return err
+}
+
+// Paused says of each destination of the next workspace that it stays paused: no file ends
+// a pause.
+func Paused(before, next *workspace.Snapshot) []string {
+	var said []string
+	for _, id := range before.PausedIDs() {
+		p, _ := before.Paused(id)
+		if d, stays := next.Destination(id); stays && d.Unpausable() == "" {
+			said = append(said, fmt.Sprintf("destination %s stays paused, %s: `anabranch destinations resume %s` has it delivered to", id, p, id))
+		}
+	}
+	return said
+}
+
+func (a *Applier) mention(lines []string) error {
+	for _, line := range lines {
+		if err := a.say(line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // admit awaits the brokers, and refuses what an embedded one does not stand.
@@ -102,7 +130,10 @@ func (a *Applier) preview(ctx context.Context, file string, next *workspace.Snap
 	if err != nil {
 		return a.say(fmt.Sprintf("%s is valid: %s. The difference to what is in force is not known: %v", file, next, err))
 	}
-	return a.print(changes, file+" is in force already", "this is a dry run: nothing was changed")
+	if err = a.print(changes, file+" is in force already", "this is a dry run: nothing was changed"); err != nil {
+		return err
+	}
+	return a.mention(Paused(state.Snapshot, next))
 }
 
 // print writes a line for each change and then the verdict on them.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/console/internal/door"
 	"github.com/anabranch/anabranch/internal/console/internal/jobs"
+	"github.com/anabranch/anabranch/internal/console/internal/tail"
 	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/workspace"
@@ -52,12 +53,13 @@ type Console struct {
 	door    *door.Door
 	asked   *asked
 	jobs    *jobs.Jobs
+	tails   *tail.Hub
 	handler http.Handler
 }
 
 // New returns a console. It asks nothing before somebody looks at it.
 func New(set Settings) *Console {
-	c := &Console{Settings: set, asked: newAsked(set.Questions), jobs: jobs.New(set.Logger)}
+	c := &Console{Settings: set, asked: newAsked(set.Questions), jobs: jobs.New(set.Logger), tails: tail.New(set.Logger, set.Questions.Follow)}
 	c.door = door.New(door.Options{
 		Logger: set.Logger, Token: set.Token, Open: set.Open, Proxies: set.Proxies, Header: set.PersonHeader, Path: Path + "/",
 	})
@@ -67,6 +69,7 @@ func New(set Settings) *Console {
 	mux.HandleFunc("GET "+loginPath, c.showLogin)
 	mux.HandleFunc("POST "+loginPath, c.login)
 	mux.HandleFunc("POST "+logoutPath, c.logout)
+	mux.HandleFunc("GET "+livePath, c.follow)
 	for _, p := range c.pages() {
 		mux.Handle("GET "+Path+p.path, c.show(p))
 	}
@@ -84,10 +87,11 @@ func (c *Console) Handler() http.Handler { return c.handler }
 // Name is the service's name in logs.
 func (*Console) Name() string { return "console" }
 
-// Run waits for ctx to end, and then for what is being asked, and for jobs, which are
-// cancelled.
+// Run waits for ctx to end, and then for what is being asked, and for tails and jobs, which
+// are ended.
 func (c *Console) Run(ctx context.Context) error {
 	<-ctx.Done()
+	c.tails.Close()
 	c.jobs.Close()
 	c.asked.close()
 	return nil

@@ -15,10 +15,14 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/ingest/imports"
 	"github.com/anabranch/anabranch/internal/audit"
 	"github.com/anabranch/anabranch/internal/console/internal/jobs"
+	"github.com/anabranch/anabranch/internal/console/internal/tail"
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/deadletters/listing"
+	"github.com/anabranch/anabranch/internal/definition"
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/policy"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/internal/messagetrace"
@@ -26,6 +30,8 @@ import (
 	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/internal/status"
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/personas/ask"
+	"github.com/anabranch/anabranch/router/replay"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
 )
@@ -58,6 +64,7 @@ func sample() *status.Report {
 				Retrying: status.Backlog{Events: 1_187, Bound: status.AtLeast, Oldest: ago(118 * time.Minute)}, Withheld: 900, FailingSince: ago(118 * time.Minute),
 				Failures:  []status.Failure{{Reason: schemas.ReasonStatus5xx, Detail: "endpoint answered 503", Events: 1_180}},
 				Endpoints: []status.Endpoint{{URL: "https://crm.example.com/hooks", Events: 1_187}},
+				Due:       []status.Due{{Within: "0s", Events: 2}, {Within: "1m", Events: 400}, {Within: "5m", Events: 800}, {}},
 				Busy:      []status.BusyPartition{{Partition: 4, Keys: 2, Events: 1_150}}, Replaying: status.Backlog{Events: 40, Bound: status.AtMost},
 				Export: &status.Export{Topic: "exports.crm", Partitions: 6, Events: 1_204},
 			},
@@ -82,15 +89,96 @@ func sampleWay() pipeline.Way {
 }
 
 func sampleWorkspace() *workspace.Live {
-	return workspace.NewLive(workspace.NewSnapshot(
-		[]workspace.Source{{ID: "website", Name: "Web site", Enabled: true}, {ID: "app", Name: "App"}},
-		[]workspace.Destination{
+	return workspace.NewLive((&workspace.Document{
+		Sources: []workspace.Source{{ID: "website", Name: "Web site", Enabled: true}, {ID: "app", Name: "App"}},
+		Destinations: []workspace.Destination{
 			{ID: "crm", Type: workspace.TypeWebhooks, Name: "CRM", Enabled: true, Sources: []string{"website"}, SharedSecret: "zqShared", Endpoints: []workspace.Endpoint{
 				{URL: "https://user:zqPassword@crm.example.com/hooks?key=zqQuery", Headers: []workspace.Header{{Name: "Authorization", Value: "zqHeader"}}},
 			}},
-			{ID: "mail", Type: workspace.TypeWebhooks, Name: "Mail", Enabled: true, Sources: []string{"website"}},
+			{ID: "mail", Type: workspace.TypeWebhooks, Name: "Mail", Enabled: true, Sources: []string{"website", workspace.SourcePersonas}},
 		},
-	))
+		Audiences: []workspace.Audience{{Audience: sampleAudience("7d"), Edition: workspace.Edition{
+			Version: 2, Applied: noon, Earlier: []workspace.Earlier{{Version: 1, Definition: sampleJSON("1d")}},
+		}}},
+	}).Snapshot())
+}
+
+// sampleAudience is one of those who have bought within a time.
+func sampleAudience(within string) definition.Audience {
+	a, err := definition.ParseAudience(fmt.Appendf(nil, `{"id":"buyers","when":{"did":"Order Completed","within":%q}}`, within))
+	if err != nil {
+		panic(err)
+	}
+	return a
+}
+
+func sampleJSON(within string) []byte {
+	a := sampleAudience(within)
+	return a.JSON()
+}
+
+// samplePersonas are answers about audiences and traits.
+func samplePersonas(text string) PersonasQuestions {
+	value, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	summary := ask.Summary{Key: "buyers", Kind: "audience", Name: text, Version: 2, Phase: ask.Filling, Size: 1_204, Entered: 12, Left: 3, Done: 1, Total: 4, ETA: &noon}
+	leaf := &ask.Node{Node: "did: " + text, Value: value, Threshold: "gte 2", FlipsAt: &noon, MessageIDs: []string{text}}
+	return PersonasQuestions{
+		List: func(context.Context, func(string)) ([]ask.Summary, error) { return []ask.Summary{summary}, nil },
+		Show: func(context.Context, string, func(string)) (*ask.Details, error) {
+			return &ask.Details{
+				Summary: summary, Partitions: []ask.Progress{{Partition: 3, Phase: ask.Filling, Done: 1, Total: 4, ETA: &noon}},
+				Versions: []ask.Version{{Version: 2, Applied: &noon, Definition: sampleJSON("7d")}, {Version: 1, Definition: sampleJSON("1d")}},
+			}, nil
+		},
+		Members: func(context.Context, MembersOf, func(string)) (*Members, error) {
+			return &Members{Users: []ask.Member{{UserID: text, Since: noon}}, More: true}, nil
+		},
+		Profile: func(context.Context, string, func(string)) (*ask.Profile, error) {
+			return &ask.Profile{
+				UserID: text, Traits: map[string]json.RawMessage{"n": json.RawMessage("9007199254740993"), text: value}, Computed: map[string]json.RawMessage{"orders": value},
+				Audiences: map[string]ask.Membership{"buyers": {Member: true, Since: noon}}, Sources: []string{text}, Links: []string{text}, Refused: []string{text},
+				FirstSeen: &noon, LastSeen: &noon, MergedInto: text, Deleted: text, AsOf: noon,
+			}, nil
+		},
+		Explain: func(context.Context, ExplainOf, func(string)) (*ask.Explanation, error) {
+			return &ask.Explanation{Key: "buyers", UserID: text, Tree: &ask.Node{Node: "all", Children: []*ask.Node{leaf}}, AsOf: noon, Deleted: 1_204}, nil
+		},
+		History: func(context.Context, HistoryOf, func(string)) ([]ask.Told, error) {
+			return []ask.Told{{At: noon, UserID: text, Key: "buyers", Kind: "audience", Value: value, Version: 2, Cause: "event", MessageID: text}}, nil
+		},
+		Preview: func(context.Context, string, func(string)) (*ask.Preview, error) {
+			return &ask.Preview{Definitions: []ask.Difference{{Key: "buyers", Kind: "audience", Version: 2, Enter: 1_204, Sample: []ask.Reason{{UserID: text, Value: value, Tree: leaf}}}}}, nil
+		},
+		Check: func(context.Context, func(string)) (*ask.Verdict, error) {
+			return &ask.Verdict{Users: 3, Differences: 1, Checked: []string{"buyers"}, Wrong: []ask.Wrong{{UserID: text, Key: "buyers", Told: value, True: value, Detail: text}}}, nil
+		},
+		Resync: func(_ context.Context, of ask.Resyncing, say func(string)) (string, error) {
+			say(text)
+			if of.DryRun {
+				return "would tell 3 of 12 users " + text, nil
+			}
+			return "told 12 of 12 users " + text, nil
+		},
+	}
+}
+
+// sampleCall is one of a number beyond 2^53.
+func sampleCall(text string) *tail.Call { return tail.NewCall(sampleRecord(0, text)) }
+
+func sampleRecord(i int, text string) *kgo.Record {
+	name, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	r := &kgo.Record{
+		Topic: schemas.TopicRawEvents, Partition: 3, Offset: 1_704 + int64(i), Key: []byte(text), Timestamp: noon.Add(time.Duration(i) * time.Millisecond),
+		Value: fmt.Appendf(nil, `{"event":%s,"properties":{"n":9007199254740993}}`, name),
+	}
+	kafka.SetHeaders(r, &schemas.Headers{Source: "website", Type: schemas.TypeTrack, MessageID: text, Origin: schemas.OriginAPI})
+	return r
 }
 
 // questionsAbout are questions that have been answered, with a text wherever a caller has a
@@ -111,6 +199,15 @@ func questionsAbout(text string) Questions {
 			letter.Body = listing.Pretty(sampleLetter(0, text).Record.Value, math.MaxInt)
 			return letter, nil
 		},
+		Personas: samplePersonas(text),
+		Newest: func(context.Context, tail.Wanted, func(string)) ([]*tail.Call, error) {
+			return []*tail.Call{sampleCall(text)}, nil
+		},
+		Call: func(context.Context, CallAt) (*tail.Call, error) { return sampleCall(text), nil },
+		Follow: func(ctx context.Context, _ tail.From, _ tail.Feed) error {
+			<-ctx.Done()
+			return ctx.Err()
+		},
 		Redrive: func(_ context.Context, _ RedriveOf, dryRun bool, say func(string)) (string, error) {
 			say(text)
 			if dryRun {
@@ -118,6 +215,8 @@ func questionsAbout(text string) Questions {
 			}
 			return "redriven 10 of 12 dead letters " + text, nil
 		},
+		Past:     func(context.Context) (*Past, error) { return samplePast(text), nil },
+		Forecast: func(context.Context, ReplayOf, func(string)) (*replay.Forecast, error) { return sampleForecast(), nil },
 		Trace: func(context.Context, CallOf, func(string)) (*messagetrace.Trace, error) {
 			return sampleTrace(text), nil
 		},
@@ -126,6 +225,39 @@ func questionsAbout(text string) Questions {
 				{At: noon, MessageID: text, Source: text, Type: "track", User: text, Destination: "crm", Verdict: "retried", Reason: schemas.ReasonStatus5xx, Attempts: 2, MS: 1_204},
 			}, nil
 		},
+	}
+}
+
+// samplePast has a run that goes on, one that is done, and two imports.
+func samplePast(text string) *Past {
+	run := func(id string, wish replay.Wish) replay.Run {
+		return replay.Run{
+			ID: id, Wish: wish, Rate: 500, Choice: replay.Choice{Event: text, User: text}, Destinations: []string{"crm"}, To: noon, CreatedAt: noon,
+			Ranges: map[int32]replay.Offsets{0: {From: 100, To: 300}},
+		}
+	}
+	part := replay.Part{State: replay.Done, Next: map[int32]int64{0: 300}, Sent: 1_204, Left: map[replay.Reason]int64{replay.Copy: 3}}
+	half := part
+	half.State, half.Next, half.ActiveMs = replay.Open, map[int32]int64{0: 200}, 60_000
+	return &Past{
+		Runs: []*replay.Entry{
+			{Run: run("r1", replay.Running), Parts: map[string]*replay.Part{"crm": &part}},
+			{Run: run("r2", replay.Running), Parts: map[string]*replay.Part{"crm": &half}, Claim: replay.Claim{Token: "t", Trouble: map[string]string{"crm": text}}},
+		},
+		Imports: []imports.Listed{
+			{Digest: "d1", Entry: imports.Entry{File: text, Source: "website", Done: true, StartedAt: noon, UpdatedAt: noon}},
+			{Digest: "d2", Entry: imports.Entry{File: "more.ndjson", Source: "website", StartedAt: noon, UpdatedAt: noon}},
+		},
+	}
+}
+
+func sampleForecast() *replay.Forecast {
+	return &replay.Forecast{
+		Run: &replay.Run{To: noon, Rate: 1}, Events: 2_000, First: noon.Add(-time.Hour), Last: noon, Journal: true, Seconds: 1_000,
+		Destinations: map[string]*replay.Expected{"crm": {
+			Send: 1_000, ByType: map[schemas.Type]int64{schemas.TypeTrack: 990, schemas.TypePage: 10}, Left: map[replay.Reason]int64{replay.Copy: 7, replay.Unwanted: 993},
+			Missing: 900, Again: 100, Gone: 4, Unknown: 0,
+		}},
 	}
 }
 
@@ -184,6 +316,7 @@ func newConsole(t *testing.T, change func(*Settings)) *Console {
 	}
 	c := New(set)
 	t.Cleanup(func() {
+		c.tails.Close()
 		c.jobs.Close()
 		c.asked.close()
 	})
@@ -240,6 +373,9 @@ func jobOfTest(t *testing.T, c *Console) string {
 func targets(t *testing.T, c *Console) map[string]string {
 	t.Helper()
 	queries := map[string]string{
+		"/replay": "?id=r2", "/replay/plan": "?from=24h&destination=crm",
+		"/call": "?at=3-1704", "/persona": "?key=buyers&from=1&to=2", "/members": "?key=buyers", "/profile": "?user=u1", "/explain": "?key=buyers&user=u1",
+		"/history": "?name=buyers", "/preview": "?written=%7Bid%3A+x%2C+when%3A+%7Bdid%3A+y%7D%7D", "/check": "?run=1", "/resync": "?key=buyers&destination=mail",
 		"/redrive": "?destination=mail&since=1h", "/job": "?id=" + jobOfTest(t, c),
 		"/destination": "?id=crm", "/events": "?user=u1", "/event": "?id=m1&user=u1", "/dead-letter": "?id=1-704",
 	}

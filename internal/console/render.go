@@ -24,7 +24,7 @@ var templates = parseTemplates()
 
 func parseTemplates() map[string]*template.Template {
 	base := template.Must(template.New("frame.html").Funcs(template.FuncMap{
-		"asset": assetURL, "n": func(n int) string { return terminal.Count(int64(n)) }, "value": exactValue,
+		"asset": assetURL, "n": func(n int) string { return terminal.Count(int64(n)) }, "value": exactValue, "text": exactText,
 	}).ParseFS(templateFiles, "templates/frame.html", "templates/parts.html"))
 	files, err := templateFiles.ReadDir("templates")
 	if err != nil {
@@ -74,6 +74,13 @@ func (c *Console) render(w http.ResponseWriter, v *visit, status int, p *page, s
 	// What would only act on the text and not be seen is shown as \u escapes, in all of it:
 	// no template can forget to.
 	_, _ = w.Write(terminal.AppendPrintable(make([]byte, 0, text.Len()), text.Bytes())) // the client has gone; there is nobody to tell
+}
+
+// draw returns a part of a page that is sent by itself.
+func draw(file, part string, view any) ([]byte, error) {
+	var text bytes.Buffer
+	err := templates[file].ExecuteTemplate(&text, part, view)
+	return terminal.AppendPrintable(make([]byte, 0, text.Len()), text.Bytes()), err
 }
 
 // navigation is empty for who may not look yet.
@@ -127,8 +134,16 @@ func sentence(text string) string {
 // exactValue is the attribute value of a field that was filled in before. What a reader could
 // not see is written as references, so that the field holds what it did.
 func exactValue(text string) template.HTMLAttr {
+	return template.HTMLAttr(`value="` + references(text) + `"`) //nolint:gosec // nothing but printable ASCII without quotes and angles is in it as it is
+}
+
+// exactText is what is in a field of several lines, as exactValue is.
+func exactText(text string) template.HTML {
+	return template.HTML(references(text)) //nolint:gosec // as above
+}
+
+func references(text string) string {
 	var b strings.Builder
-	b.WriteString(`value="`)
 	for _, c := range text {
 		if c >= ' ' && c <= '~' && !strings.ContainsRune(`"'&<>`+"`", c) {
 			b.WriteRune(c)
@@ -136,6 +151,5 @@ func exactValue(text string) template.HTMLAttr {
 		}
 		fmt.Fprintf(&b, "&#x%x;", c)
 	}
-	b.WriteString(`"`)
-	return template.HTMLAttr(b.String()) //nolint:gosec // nothing but printable ASCII without quotes and angles is in it as it is
+	return b.String()
 }

@@ -320,12 +320,15 @@ func TestJudgeWorkspace(t *testing.T) {
 		return judgeWorkspace(workspace.NewSnapshot(sources, destinations), false)
 	}
 	check(t, map[string]verdict{
-		"whole":                  {judge([]workspace.Source{web}, crm), OK, "1 source, 1 destination, each connected"},
-		"empty":                  {judge(nil), Warning, "the workspace is empty|anabranch apply"},
-		"emptied":                {judgeWorkspace(workspace.NewSnapshot(nil, nil), true), Warning, "an empty one was applied"},
-		"source off":             {judge([]workspace.Source{web, source("app", false)}, crm), Warning, "source app: is switched off|401"},
-		"source to nowhere":      {judge([]workspace.Source{web, source("app", true)}, crm), Warning, "source app: no enabled destination"},
-		"destination off":        {judge([]workspace.Source{web}, crm, destination("old", false, []string{"web"})), Warning, "destination old: is switched off|dead-letters"},
+		"whole":             {judge([]workspace.Source{web}, crm), OK, "1 source, 1 destination, each connected"},
+		"empty":             {judge(nil), Warning, "the workspace is empty|anabranch apply"},
+		"emptied":           {judgeWorkspace(workspace.NewSnapshot(nil, nil), true), Warning, "an empty one was applied"},
+		"source off":        {judge([]workspace.Source{web, source("app", false)}, crm), Warning, "source app: is switched off|401"},
+		"source to nowhere": {judge([]workspace.Source{web, source("app", true)}, crm), Warning, "source app: no enabled destination"},
+		"destination off":   {judge([]workspace.Source{web}, crm, destination("old", false, []string{"web"})), Warning, "destination old: is switched off|dead-letters"},
+		"destination paused": {judgeWorkspace((&workspace.Document{
+			Sources: []workspace.Source{web}, Destinations: []workspace.Destination{crm}, Pauses: map[string]workspace.Pause{"crm": {By: "ada", Since: noon}},
+		}).Snapshot(), false), Warning, "destination crm: its deliveries are paused since|by ada|destinations resume crm"},
 		"destination of nothing": {judge([]workspace.Source{web}, crm, destination("new", true, nil)), Warning, "destination new: no source"},
 	})
 }

@@ -113,6 +113,9 @@ func judgeWorkspace(s *workspace.Snapshot, applied bool) []Finding {
 		}
 	}
 	for _, d := range s.Destinations() {
+		if p, paused := s.Paused(d.ID); paused {
+			f.warn("destination "+d.ID, "its deliveries are paused "+p.String()+": its events wait", "`anabranch destinations resume "+d.ID+"` has it delivered to")
+		}
 		switch {
 		case !d.Enabled:
 			f.warn("destination "+d.ID, "is switched off: events that were routed to it go to dead-letters", "switch it on, or remove it")

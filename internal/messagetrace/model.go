@@ -107,7 +107,7 @@ type Attempt struct {
 	Endpoint string    `json:"endpoint"` // host, of several one after the other; empty: none was asked
 	Status   string    `json:"status"`   // 2xx to 5xx; empty: there was no answer
 	// Verdict is delivered, retried, dead, withheld (not attempted, since the endpoint is
-	// known to be down) or deferred (not attempted for want of a slot).
+	// known to be down) or deferred (not attempted for want of a slot, or while paused).
 	Verdict string         `json:"verdict"`
 	MS      int64          `json:"ms"`
 	Number  int            `json:"number"`

@@ -273,7 +273,7 @@ func (a *Attempt) text() string {
 func (a *Attempt) pause(times int) string {
 	why := "held back, the endpoint is known to be down"
 	if a.Verdict == journal.Deferred.String() {
-		why = "put off, there was no free slot or it was not due"
+		why = "put off, there was no free slot, it was not due or deliveries were paused"
 	}
 	if times > 1 {
 		why += ", " + strconv.Itoa(times) + " times"

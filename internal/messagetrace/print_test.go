@@ -47,7 +47,7 @@ m-1: track "Signed\u202eUp" from source web, user u1
   2026-11-22 12:00:01.000Z  routed
   crm: waiting for the webhook sink on deliver.crm
     2026-11-22 12:00:02.000Z  attempt 1: a.example.com failed with timeout after 48 ms; again at 2026-11-22 12:01:00.000Z
-    2026-11-22 12:00:30.000Z  put off, there was no free slot or it was not due, 3 times; again at 2026-11-22 12:01:00.000Z
+    2026-11-22 12:00:30.000Z  put off, there was no free slot, it was not due or deliveries were paused, 3 times; again at 2026-11-22 12:01:00.000Z
     2026-11-22 12:01:10.000Z  attempt 2: a.example.com failed with status_4xx after 48 ms
     2026-11-22 12:01:09.000Z  dead letter 3-17: endpoint answered 410
     2026-11-22 12:01:20.000Z  redriven

@@ -23,6 +23,9 @@ type Process struct {
 	// Destinations says which destinations have series of their own.
 	Destinations *telemetry.Destinations
 	Workspace    *workspace.Live
+	// Unseal puts secrets in the clear that this process has the keys of, for a stage that has
+	// to know some of them now and then; see [Stage.Secrets].
+	Unseal func(*workspace.Snapshot) *workspace.Snapshot
 	// Trace follows events that are sampled. Nil: tracing is off.
 	Trace *trace.Tracer
 	// Kafka returns the options of a client, which is measured as one of a role: the

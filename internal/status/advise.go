@@ -104,6 +104,8 @@ func (r *Report) adviseDestination(d *Destination, window time.Duration, add fun
 		return
 	}
 	switch {
+	case d.Paused != nil:
+		add(d.ID, d.Paused.words(d.waiting()), "`anabranch destinations resume "+d.ID+"` has it delivered to; what waits is kept for as long as its topic keeps events")
 	case d.State == Removed && waiting > 0:
 		add(d.ID, d.waiting()+" of a destination that is not in the workspace", "they go to dead-letters as destination_removed; `anabranch apply` it again to have them redriven there")
 	case d.State == Disabled && waiting > 0:
@@ -120,6 +122,11 @@ func (r *Report) adviseDestination(d *Destination, window time.Duration, add fun
 			"they are lost to this destination; raise retention.ms of "+schemas.DeliverTopic(d.ID))
 	}
 	d.adviseReplayed(add)
+}
+
+// words say that a destination is paused, and what that keeps waiting.
+func (p *Paused) words(waiting string) string {
+	return "deliveries are paused " + workspace.Pause{By: p.By, Since: p.Since}.String() + ": " + waiting
 }
 
 // adviseReplayed tells what a replay lost: it may be started again.

@@ -62,6 +62,9 @@ func TestAdvice(t *testing.T) {
 		"switched off": {func(r *Report) {
 			r.Destinations[0] = Destination{ID: "crm", State: Disabled, Retrying: Backlog{1, Exact, at(0)}}
 		}, "crm", "1 event waits of a destination that is switched off", "destination_disabled"},
+		"paused": {func(r *Report) {
+			r.Destinations[0] = Destination{ID: "crm", State: OnPause, Undelivered: Backlog{2, Exact, at(time.Hour)}, Retrying: Backlog{Bound: Exact}, Paused: &Paused{"ada", noon.Add(-time.Hour)}}
+		}, "crm", "deliveries are paused since 2026-11-21 11:00:00Z by ada: 2 events wait", "`anabranch destinations resume crm`"},
 		"held back":        {func(r *Report) { r.Destinations[0].Retrying = Backlog{2, Exact, at(0)}; r.Destinations[0].Withheld = 2 }, "crm", "2 events wait, 2 of them held back", "find out why"},
 		"deleted":          {func(r *Report) { r.Destinations[0].Deleted = 1_000 }, "crm", "retention deleted up to 1,000 events", "retention.ms of deliver.crm"},
 		"deleted unrouted": {func(r *Report) { r.Stages[0].Unread[0].Deleted = 1_000 }, "raw-events", "retention deleted up to 1,000 events before they were routed", "RAW_EVENTS_RETENTION"},

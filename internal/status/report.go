@@ -103,6 +103,24 @@ type Destination struct {
 	Type            string  `json:"type"`            // webhooks, topic or archive; empty: it was removed
 	// Export is the topic of one of the type topic, of which nothing waits here.
 	Export *Export `json:"export,omitempty"`
+	// Paused says since when nothing is sent to it, by the word of a person; null: it is
+	// delivered to.
+	Paused *Paused `json:"paused"`
+	// Due are its retries by when they are due, the earliest first: as many as there are
+	// bounds, or none where none waits.
+	Due []Due `json:"due"`
+}
+
+// Due is how many retries are due up to some time from now, and not up to the one before.
+type Due struct {
+	Within string `json:"within"` // 0s: they are due; empty: later than all others
+	Events int64  `json:"events"`
+}
+
+// Paused is a pause of a destination's deliveries.
+type Paused struct {
+	By    string    `json:"by"` // empty: not known
+	Since time.Time `json:"since"`
 }
 
 // Export is the topic that a destination is. Who reads it, and how far they are, nobody
@@ -129,6 +147,7 @@ const (
 	Enabled  State = "enabled"
 	Disabled State = "disabled"
 	Removed  State = "removed" // its topic still holds events
+	OnPause  State = "paused"  // enabled, and people have its deliveries paused
 )
 
 // Failure is a reason for which events wait, with the latest words about it.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka/groups"
 	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -184,12 +185,31 @@ func (l *look) destinations(t *tally, left map[string]int64) []Destination {
 			Undelivered:  counted(d.undelivered, left[topic]),
 			Retrying:     Backlog{Events: d.retrying.events, Bound: retryBound, Oldest: instant(d.retrying.oldest)},
 			FailingSince: instant(d.failingSince), Deleted: deleted(l.progress(topic)),
-			Busy: l.busy(topic),
+			Busy: l.busy(topic), Due: dueOf(d),
 		}
 		row.Replaying, row.ReplayedDeleted = l.replaying(id)
+		if p, paused := l.Workspace.Paused(id); paused {
+			row.Paused = &Paused{p.By, p.Since}
+		}
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// dueOf has a row for each bound, or none.
+func dueOf(d *destinationTally) []Due {
+	all := []Due{} // never null
+	if d.retrying.events == 0 {
+		return all
+	}
+	for i, n := range d.due {
+		within := ""
+		if i < len(dueWithin) {
+			within = terminal.Brief(dueWithin[i])
+		}
+		all = append(all, Due{within, n})
+	}
+	return all
 }
 
 // replaying is what the sink has not finished of what replays sent to a destination, and
@@ -242,9 +262,12 @@ func deleted(partitions map[int32]groups.Lag) int64 {
 }
 
 func (l *look) state(id string) State {
+	_, paused := l.Workspace.Paused(id)
 	switch d, known := l.Workspace.Destination(id); {
 	case !known:
 		return Removed
+	case d.Enabled && paused:
+		return OnPause
 	case d.Enabled:
 		return Enabled
 	default:

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"strings"
@@ -60,4 +61,17 @@ func (c *Columns) print(cells []string) error {
 	}
 	_, err := fmt.Fprintln(c.Out, strings.TrimRight(line.String(), " "))
 	return err
+}
+
+// Table prints rows below each other.
+func Table(w io.Writer, rows [][]string) error {
+	out := bufio.NewWriter(w)
+	c := &Columns{Out: out}
+	for _, row := range rows {
+		_ = c.Row(row...) // Flush tells
+	}
+	if err := c.Flush(); err != nil {
+		return err
+	}
+	return out.Flush()
 }

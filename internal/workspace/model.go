@@ -32,6 +32,9 @@ type Document struct {
 	Audiences    []Audience    `file:"audiences,optional" kind:"audience" each:"an audience" desc:"sets of users, of which each entry and exit is told"`
 	Traits       []Trait       `file:"traits,optional" kind:"trait" each:"a computed trait" desc:"values computed for each user, which are told when they change"`
 	Identity     *Identities   `file:"identity,optional" kind:"identity" desc:"what is taken for one user"`
+
+	// Pauses are of destinations, by id. No file has any: see [Pause].
+	Pauses map[string]Pause
 }
 
 // Declaration returns what the tags of [Document] declare.

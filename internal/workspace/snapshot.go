@@ -19,6 +19,7 @@ type Snapshot struct {
 	listeners    map[string][]*Destination
 	byType       map[string][]*Destination
 	byTopic      map[string]*Destination
+	pauses       map[string]Pause // of destinations with webhooks
 	defined
 }
 
@@ -41,6 +42,7 @@ func (d *Document) Snapshot() *Snapshot {
 		enabledByKey: make(map[[32]byte]Source, len(sources)),
 		listeners:    make(map[string][]*Destination, len(sources)),
 		blockedIDs:   make(map[string]*schemas.BlockedIDs),
+		pauses:       make(map[string]Pause, len(d.Pauses)),
 	}
 	for _, source := range sources {
 		s.sourceByID[source.ID] = source
@@ -52,6 +54,7 @@ func (d *Document) Snapshot() *Snapshot {
 	s.destinations = sortedValues(s.destByID)
 	s.index()
 	s.classify()
+	s.keepPauses(d.Pauses)
 	return s
 }
 

@@ -27,19 +27,6 @@ func Lines[T any](w io.Writer, values []T) error {
 	return out.Flush()
 }
 
-// table prints rows below each other.
-func table(w io.Writer, rows [][]string) error {
-	out := bufio.NewWriter(w)
-	c := &terminal.Columns{Out: out}
-	for _, row := range rows {
-		_ = c.Row(row...) // Flush tells
-	}
-	if err := c.Flush(); err != nil {
-		return err
-	}
-	return out.Flush()
-}
-
 // PrintList prints definitions below each other.
 func PrintList(w io.Writer, all []Summary) error {
 	if len(all) == 0 {
@@ -50,23 +37,25 @@ func PrintList(w io.Writer, all []Summary) error {
 	for i := range all {
 		s := &all[i]
 		rows = append(rows, []string{
-			terminal.Safe(s.Key), kindText(s.Kind), strconv.Itoa(s.Version), string(s.Phase), terminal.Count(s.Size),
-			terminal.Count(s.Entered), terminal.Count(s.Left), filled(s.Done, s.Total, s.ETA), terminal.Safe(s.Name),
+			terminal.Safe(s.Key), KindText(s.Kind), strconv.Itoa(s.Version), string(s.Phase), terminal.Count(s.Size),
+			terminal.Count(s.Entered), terminal.Count(s.Left), s.Filled(), terminal.Safe(s.Name),
 		})
 	}
-	return table(w, rows)
+	return terminal.Table(w, rows)
 }
 
-func kindText(k Kind) string { return strings.ReplaceAll(string(k), "_", " ") }
+// KindText is a kind for people.
+func KindText(k Kind) string { return strings.ReplaceAll(string(k), "_", " ") }
 
-// filled says how far a backfill is.
-func filled(done, total int64, eta *time.Time) string {
-	if total == 0 {
+// Filled says how far the history of a definition is read, and until when it may be; "-": there
+// is none to read.
+func (s *Summary) Filled() string {
+	if s.Total == 0 {
 		return "-"
 	}
-	text := fmt.Sprintf("%d%%", done*100/total)
-	if eta != nil {
-		text += " until " + terminal.Moment(*eta)
+	text := fmt.Sprintf("%d%%", s.Done*100/s.Total)
+	if s.ETA != nil {
+		text += " until " + terminal.Moment(*s.ETA)
 	}
 	return text
 }
@@ -75,21 +64,21 @@ func filled(done, total int64, eta *time.Time) string {
 func PrintDetails(w io.Writer, d *Details) error {
 	rows := [][]string{
 		{"key", terminal.Safe(d.Key)},
-		{"kind", kindText(d.Kind)},
+		{"kind", KindText(d.Kind)},
 		{"name", terminal.Safe(d.Name)},
 		{"version", strconv.Itoa(d.Version)},
 		{"phase", string(d.Phase)},
 		{"size", terminal.Count(d.Size)},
 		{"entered in a day", terminal.Count(d.Entered)},
 		{"left in a day", terminal.Count(d.Left)},
-		{"filled", filled(d.Done, d.Total, d.ETA)},
+		{"filled", d.Filled()},
 		{"definition", string(terminal.AppendPrintable(nil, d.Definition))},
 	}
-	if err := table(w, rows); err != nil {
+	if err := terminal.Table(w, rows); err != nil {
 		return err
 	}
 	if len(d.Versions) > 0 {
-		versions, err := versionRows(d.Versions)
+		versions, err := d.versionRows()
 		if err != nil {
 			return err
 		}
@@ -112,7 +101,7 @@ func below(w io.Writer, rows [][]string) error {
 	if _, err := fmt.Fprintln(w); err != nil {
 		return err
 	}
-	return table(w, rows)
+	return terminal.Table(w, rows)
 }
 
 func moment(t *time.Time) string {
@@ -132,7 +121,7 @@ func PrintMembers(w io.Writer, members []Member) error {
 	for _, m := range members {
 		rows = append(rows, []string{terminal.Safe(m.UserID), terminal.Moment(m.Since)})
 	}
-	return table(w, rows)
+	return terminal.Table(w, rows)
 }
 
 // PrintProfile prints what is known of a user.
@@ -171,7 +160,7 @@ func PrintProfile(w io.Writer, p *Profile) error {
 		add("computed "+terminal.Safe(key), printable(p.Computed[key]))
 	}
 	add("as of", terminal.Moment(p.AsOf))
-	return table(w, rows)
+	return terminal.Table(w, rows)
 }
 
 func printable(text []byte) string { return string(terminal.AppendPrintable(nil, text)) }
@@ -184,14 +173,18 @@ func safeAll(texts []string) string {
 	return strings.Join(all, ", ")
 }
 
+// Verdict says how the user stands to it, in words that go between the two.
+func (e *Explanation) Verdict() string {
+	if e.Member {
+		return "is in"
+	}
+	return "is not in"
+}
+
 // PrintExplanation prints a tree, each node below its parent.
 func PrintExplanation(w io.Writer, e *Explanation) error {
-	verdict := "is not in"
-	if e.Member {
-		verdict = "is in"
-	}
 	out := bufio.NewWriter(w)
-	_, _ = fmt.Fprintf(out, "%s %s %s as of %s\n\n", terminal.Safe(e.UserID), verdict, terminal.Safe(e.Key), terminal.Moment(e.AsOf))
+	_, _ = fmt.Fprintf(out, "%s %s %s as of %s\n\n", terminal.Safe(e.UserID), e.Verdict(), terminal.Safe(e.Key), terminal.Moment(e.AsOf))
 	if e.Tree == nil {
 		_, _ = fmt.Fprintln(out, "nothing fails")
 		return out.Flush()
@@ -217,14 +210,18 @@ func (n *Node) rows(c *terminal.Columns, depth int) {
 	if n.Value != nil {
 		value = printable(n.Value)
 	}
-	expected := terminal.Safe(n.Threshold)
-	if by := n.lacks(); by != "" {
-		expected += " (" + by + ")"
-	}
-	_ = c.Row(holds, strings.Repeat("  ", depth)+printable([]byte(n.Node)), value, expected, moment(n.FlipsAt), safeAll(n.MessageIDs)) // Flush tells
+	_ = c.Row(holds, strings.Repeat("  ", depth)+printable([]byte(n.Node)), value, terminal.Safe(n.Expected()), moment(n.FlipsAt), safeAll(n.MessageIDs)) // Flush tells
 	for _, child := range n.Children {
 		child.rows(c, depth+1)
 	}
+}
+
+// Expected says what is expected of the value, and by how much it misses that; empty: nothing is.
+func (n *Node) Expected() string {
+	if by := n.lacks(); by != "" {
+		return n.Threshold + " (" + by + ")"
+	}
+	return n.Threshold
 }
 
 // lacks says by how much a number misses what is expected of it; empty: it does not, or
@@ -266,7 +263,7 @@ func PrintHistory(w io.Writer, all []Told) error {
 			strconv.Itoa(t.Version), terminal.Safe(t.Cause), terminal.Safe(t.MessageID),
 		})
 	}
-	return table(w, rows)
+	return terminal.Table(w, rows)
 }
 
 // PrintPreview prints what would change.
@@ -286,11 +283,11 @@ func PrintPreview(w io.Writer, p *Preview) error {
 			version += ", deleted"
 		}
 		rows = append(rows, []string{
-			terminal.Safe(d.Key), kindText(d.Kind), version, terminal.Count(d.Before), terminal.Count(d.After),
+			terminal.Safe(d.Key), KindText(d.Kind), version, terminal.Count(d.Before), terminal.Count(d.After),
 			terminal.Count(d.Enter), terminal.Count(d.Leave), terminal.Count(d.Change),
 		})
 	}
-	if err := table(w, rows); err != nil {
+	if err := terminal.Table(w, rows); err != nil {
 		return err
 	}
 	for i := range p.Definitions {
@@ -318,7 +315,7 @@ func (d *Difference) print(w io.Writer) error {
 		}
 		rows = append(rows, []string{terminal.Safe(r.UserID), printable(r.Value), why})
 	}
-	return table(w, rows)
+	return terminal.Table(w, rows)
 }
 
 // reasons are the leaves with their values.
@@ -365,7 +362,7 @@ func PrintVerdict(w io.Writer, v *Verdict) error {
 			d := &v.Wrong[i]
 			rows = append(rows, []string{terminal.Safe(d.UserID), terminal.Safe(d.Key), printable(d.Told), printable(d.True), d.Detail})
 		}
-		if err := table(out, rows); err != nil {
+		if err := terminal.Table(out, rows); err != nil {
 			return err
 		}
 	}

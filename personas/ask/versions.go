@@ -185,19 +185,32 @@ func sideBySide(before, after []string) []string {
 	return all
 }
 
-// versionRows are versions below each other, with what each one changed.
-func versionRows(all []Version) ([][]string, error) {
-	rows := [][]string{{"VERSION", "APPLIED", "CHANGED"}}
-	for i := range all {
-		what := "-"
-		if i+1 < len(all) {
-			keys, err := changed(all[i+1].Definition, all[i].Definition)
+// Changes returns what each of some versions changed in the one behind it in the list: the
+// keys of the file, "-" for the last one.
+func (d *Details) Changes() ([]string, error) {
+	all := make([]string, len(d.Versions))
+	for i := range d.Versions {
+		all[i] = "-"
+		if i+1 < len(d.Versions) {
+			keys, err := changed(d.Versions[i+1].Definition, d.Versions[i].Definition)
 			if err != nil {
 				return nil, err
 			}
-			what = strings.Join(keys, ", ")
+			all[i] = strings.Join(keys, ", ")
 		}
-		rows = append(rows, []string{strconv.Itoa(all[i].Version), moment(all[i].Applied), what})
+	}
+	return all, nil
+}
+
+// versionRows are versions below each other, with what each one changed.
+func (d *Details) versionRows() ([][]string, error) {
+	changes, err := d.Changes()
+	if err != nil {
+		return nil, err
+	}
+	rows := [][]string{{"VERSION", "APPLIED", "CHANGED"}}
+	for i := range d.Versions {
+		rows = append(rows, []string{strconv.Itoa(d.Versions[i].Version), moment(d.Versions[i].Applied), changes[i]})
 	}
 	return rows, nil
 }

@@ -3,8 +3,6 @@ package replay
 import (
 	"testing"
 	"time"
-
-	"github.com/anabranch/anabranch/internal/journal"
 )
 
 // BenchmarkPlan reads a range and judges it for two destinations, without a journal.
@@ -20,7 +18,8 @@ func BenchmarkPlan(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		p := planner{run: run, terms: terms{judge: listeners{}, workspace: bench.live.Load(), today: run.CreatedAt}}
-		f, err := p.plan(b.Context(), o.Kafka, o.Topics.Client, journal.PrintsOf(run.TopicID))
+		from := shelves{o.Kafka, o.Topics, bench.live.Load}.source(run, func() error { return nil })
+		f, err := p.plan(b.Context(), from, o.Kafka, o.Topics.Client)
 		if err != nil || f.Total() != 2*n {
 			b.Fatalf("%+v, %v", f, err)
 		}

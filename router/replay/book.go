@@ -29,9 +29,12 @@ func (e *Entry) Over() bool {
 	})
 }
 
-// State is a word for people: waiting (for a router), running, paused, cancelled or done.
+// State is a word for people: waiting (for a router), running, paused, cancelled, failed (it
+// could not go on; a part's Note says why) or done.
 func (e *Entry) State() string {
 	switch {
+	case e.Over() && slices.ContainsFunc(e.Run.Destinations, func(id string) bool { return e.Parts[id].Note != "" }):
+		return "failed"
 	case e.Over() && slices.ContainsFunc(e.Run.Destinations, func(id string) bool { return e.Parts[id].State == Abandoned }):
 		return string(Cancelled)
 	case e.Over():
@@ -152,7 +155,7 @@ func (b *Book) Add(rec *kgo.Record) error {
 	if !schemas.ValidID(id) {
 		return fmt.Errorf("%s: key %.100q: expected run/ID, part/ID/DESTINATION or claim/ID", schemas.TopicReplays, rec.Key)
 	}
-	if err := schemas.CheckVersion(rec.Value); err != nil {
+	if err := schemas.CheckVersionOf(rec.Value, archivedVersion); err != nil {
 		return fmt.Errorf("%s: %s: %w", schemas.TopicReplays, rec.Key, err)
 	}
 	b.mu.Lock()

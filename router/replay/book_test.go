@@ -70,6 +70,11 @@ func TestStates(t *testing.T) {
 	part.Next[1] = 25
 	put(t, b, part, kindPart, "a", "lake")
 	is("cancelled", 75)
+	part.Note = "the log is another one"
+	put(t, b, part, kindPart, "a", "lake")
+	if e := b.Get("a"); e.State() != "failed" || !e.Over() {
+		t.Errorf("%s, over: %t, after it could not go on", e.State(), e.Over())
+	}
 	if e := b.Get("a"); e.Sent() != 18 || e.Left()[Copy] != 2 {
 		t.Errorf("sent %d, left out %v", e.Sent(), e.Left())
 	}
@@ -81,7 +86,7 @@ func TestWhatABookRefuses(t *testing.T) {
 	b := NewBook()
 	put(t, b, &Run{Wish: Running, Rate: 7}, kindRun, "a")
 	for key, value := range map[string]string{
-		"": "{}", "run": "{}", "run/A": "{}", "run/a": `{"version":2}`, "part/a/crm": "[", "claim/a": "1",
+		"": "{}", "run": "{}", "run/A": "{}", "run/a": `{"version":3}`, "part/a/crm": "[", "claim/a": "1",
 	} {
 		if err := b.Add(&kgo.Record{Key: []byte(key), Value: []byte(value)}); err == nil {
 			t.Errorf("%s = %s is taken", key, value)

@@ -8,6 +8,11 @@
 //	claim/<id>               who carries it out, and what it waits for
 //	part/<id>/<destination>  how far it is with one destination, what was sent and what left out
 //
+// The events are those of raw-events, or those of an archive, which outlives it: a [source]
+// has them, each at an offset. Those of an archive are places in its objects (package
+// archived). Where a run reads one, the run says which objects there were, and ends as failed
+// when there are others; while the archive is away it waits.
+//
 // People write the first, and whoever carries the run out the other two, so that neither
 // waits for the other: a pause is one record, which is heard of within a fraction of a
 // second, and no step follows it.
@@ -33,6 +38,7 @@
 //	errand, leg      a run in hand, and its part at one destination
 //	verdict          what becomes of an event: the rule of the router, and what is different here
 //	survey, bits     what the range has to be read for as a whole, once
+//	source           the log, or an archive
 //	deletions        whose data was to be deleted since
 //	plan             what a run would do
 //	print            what people read
@@ -63,6 +69,11 @@
 //     while the run changes hands, the copy is sent too. No test holds this.
 //   - Each process that has a run begins a second of its rate afresh, so processes that take
 //     it from one another send faster than its rate (TestKilledAgainAndAgain).
+//   - An archive knows a user to be deleted by the time of the request, since objects of one
+//     range are read one source after the other (TestAPlanOfAnArchive). The requests are read
+//     from all that it has since the first day of the range, once.
+//   - A router of an earlier release would read the log where an archive is meant, so such a
+//     run is of a later version (TestAnEarlierReleaseLeavesArchivesAlone).
 //   - An open transaction hides what others write behind it, and `replays` is read by all of
 //     them: a step writes its events first and that topic last. No test holds this.
 package replay

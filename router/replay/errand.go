@@ -12,10 +12,10 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/anabranch/anabranch/internal/journal"
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/groups"
 	"github.com/anabranch/anabranch/internal/kafka/txn"
+	"github.com/anabranch/anabranch/router/replay/internal/archived"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -26,6 +26,9 @@ const (
 	// stepTimeout bounds a step, also after the stage is told to stop: the process is cut
 	// off eight seconds after that.
 	stepTimeout = 5 * time.Second
+	// readTimeout bounds the reading for a step, of all its destinations: with a step it is
+	// less than others wait before they take the run.
+	readTimeout = 10 * time.Second
 	// abandonAfter is when brokers may end the transaction of a process that died.
 	abandonAfter = 6 * time.Second
 
@@ -56,7 +59,7 @@ type errand struct {
 
 	// Of all the times that it was taken.
 	survey *survey
-	gone   *deletions
+	source source
 	had    map[string]byPartition // of --only missing, by destination
 	holds  map[string]*hold
 }
@@ -79,6 +82,12 @@ func (e *errand) carryOut(ctx context.Context) error {
 	}
 	e.tell("taken")
 	err = e.loop(ctx)
+	if lost, ok := errors.AsType[*lostError](err); ok {
+		err = e.abandon(ctx, lost.why)
+	}
+	if errors.Is(err, archived.ErrAway) && ctx.Err() == nil {
+		err = errors.Join(err, e.awaitSource(ctx, err))
+	}
 	e.s.metrics.waiting.Sub(float64(e.waiting(false)))
 	if err == nil || ctx.Err() != nil {
 		return errors.Join(err, e.release(ctx))
@@ -154,30 +163,51 @@ func fenced(err error) error {
 // process.
 func (e *errand) prepare(ctx context.Context) error {
 	r := &e.entry.Run
-	id, err := e.s.set.Topics.ID(ctx, schemas.TopicRawEvents)
-	if err != nil {
-		return err
-	}
-	if r.TopicID != "" && id != r.TopicID {
-		return e.abandon(ctx, "raw-events was deleted and made again since the replay was started")
-	}
+	while := func() error { return e.meanwhile(ctx) }
+	from := e.s.shelves().source(r, while)
 	s := &survey{
-		run: r, kafka: e.s.set.Kafka, client: e.s.set.Topics.Client, prints: journal.PrintsOf(id), journal: r.Choice.Missing,
-		each: func(*kgo.Record) error { return e.meanwhile(ctx) }, portion: func([]int32) {},
+		run: r, source: from, kafka: e.s.set.Kafka, client: e.s.set.Topics.Client, journal: r.Choice.Missing,
+		each: func(*kgo.Record) error { return while() }, portion: func([]int32) {},
 	}
-	e.gone = newDeletions(s.client, r)
-	err = errors.Join(e.gone.update(ctx), s.conduct(ctx))
+	err := from.open(ctx)
+	if err == nil {
+		err = from.update(ctx)
+	}
+	if err == nil {
+		err = s.conduct(ctx)
+	}
 	if errors.Is(err, errInterrupted) {
 		return nil // the loop does what is wanted
 	}
 	if err != nil {
-		return err
+		return lost(err)
 	}
-	e.survey, e.renewed, e.had = s, time.Now(), make(map[string]byPartition)
+	e.survey, e.source, e.renewed, e.had = s, from, time.Now(), make(map[string]byPartition)
+	for _, l := range e.legs {
+		l.reader = from.reader()
+	}
 	for _, destination := range r.Destinations {
 		e.had[destination] = s.had(destination)
 	}
 	return nil
+}
+
+// lost is the error of a run that can't go on for one of an archive that has changed.
+func lost(err error) error {
+	if errors.Is(err, archived.ErrChanged) {
+		return &lostError{err.Error()}
+	}
+	return err
+}
+
+// awaitSource lets people see that nothing goes on while the events can't be had.
+func (e *errand) awaitSource(ctx context.Context, why error) error {
+	for _, l := range e.legs {
+		l.hold.trouble = "waits: " + why.Error()
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepTimeout)
+	defer cancel()
+	return e.claim(ctx, e.token)
 }
 
 // errInterrupted ends what is prepared for a run that is not to go on.
@@ -259,35 +289,51 @@ func (e *errand) rest(ctx context.Context, changed <-chan struct{}, wait time.Du
 // step sends what may be sent now, to all destinations in one transaction; else wait says
 // how long there is nothing to do.
 func (e *errand) step(ctx context.Context) (wait time.Duration, err error) {
+	if err = bounded(ctx, e.renew, e.rooms); err != nil {
+		return 0, err
+	}
+	wait, all, err := e.gather(ctx)
+	if err != nil || len(all) == 0 {
+		return wait, err
+	}
+	return 0, bounded(ctx, func(ctx context.Context) error {
+		for _, some := range apart(all) {
+			if err := e.commit(ctx, some); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// bounded does what belongs to a step in its time, also after the stage is told to stop.
+func bounded(ctx context.Context, all ...func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepTimeout)
 	defer cancel()
-	if err := e.renew(ctx); err != nil {
-		return 0, err
+	for _, do := range all {
+		if err := do(ctx); err != nil {
+			return err
+		}
 	}
-	if err := e.rooms(ctx); err != nil {
-		return 0, err
-	}
+	return nil
+}
+
+// gather puts together what may be sent now; else wait says how long there is nothing to do.
+func (e *errand) gather(ctx context.Context) (wait time.Duration, all []*load, err error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
 	wait = idle
-	var all []*load
 	for _, l := range e.legs {
 		until, some, err := l.gather(ctx, e)
 		if err != nil {
-			return 0, err
+			return 0, nil, lost(err)
 		}
 		if some != nil {
 			all = append(all, some)
 		}
 		wait = min(wait, until)
 	}
-	if len(all) == 0 {
-		return wait, nil
-	}
-	for _, some := range apart(all) {
-		if err := e.commit(ctx, some); err != nil {
-			return 0, err
-		}
-	}
-	return 0, nil
+	return wait, all, nil
 }
 
 // apart puts loads together that may share a transaction: all but those under suspicion,
@@ -313,12 +359,12 @@ func apart(all []*load) (transactions [][]*load) {
 // renew takes the terms that are in force now.
 func (e *errand) renew(ctx context.Context) error {
 	if time.Since(e.renewed) > renewEvery {
-		if err := e.gone.update(ctx); err != nil {
+		if err := e.source.update(ctx); err != nil {
 			return err
 		}
 		e.renewed = time.Now()
 	}
-	e.terms.deleted = e.gone.since
+	e.terms.deleted = e.source.deleted
 	e.terms.workspace, e.terms.today = e.s.set.Workspace.Load(), e.entry.Run.CreatedAt
 	if e.terms.judge == nil {
 		e.terms.judge = e.s.set.Judge()

@@ -11,7 +11,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka/groups"
-	"github.com/anabranch/anabranch/internal/kafka/ranges"
 	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -41,6 +40,7 @@ type leg struct {
 	pace        *waiting.Pace
 	rate        int
 
+	reader  reader    // nil until the run is prepared
 	since   time.Time // when it was committed last, or taken
 	room    int64     // events that may be sent before looking again
 	looked  time.Time // when the room was looked at
@@ -79,7 +79,11 @@ func (e *errand) leg(destination string) *leg {
 	if part == nil {
 		part = newPart(&e.entry.Run, time.Now().UTC().Truncate(time.Millisecond))
 	}
-	return &leg{destination: destination, part: part, hold: h, num: -1, since: time.Now()}
+	l := &leg{destination: destination, part: part, hold: h, num: -1, since: time.Now()}
+	if e.source != nil {
+		l.reader = e.source.reader()
+	}
+	return l
 }
 
 // look takes in how much of what was sent is not delivered, or why the topic can't be had.
@@ -173,19 +177,23 @@ func (s *load) orNothing() *load {
 	return s
 }
 
-// read reads ahead in the partition behind the last one that has something left, or notes
-// that nothing is. It reports whether there was anything.
+// read reads ahead in the partition behind the last one that has something left, or in that
+// one if its reader would rather, or notes that nothing is left. It reports whether there was anything.
 func (l *leg) read(ctx context.Context, e *errand, some *load) (more bool, err error) {
 	run := &e.entry.Run
 	nums := slices.Sorted(maps.Keys(run.Ranges))
-	at, _ := slices.BinarySearch(nums, l.num+1)
+	after := l.num + 1
+	if l.reader.within() {
+		after = l.num
+	}
+	at, _ := slices.BinarySearch(nums, after)
 	for i := range nums {
 		num := nums[(at+i)%len(nums)]
 		from, to := some.part.Next[num], run.Ranges[num].To
 		if from >= to {
 			continue
 		}
-		part, err := ranges.Fetch(ctx, e.s.set.Topics.Client, schemas.TopicRawEvents, num, from, aheadBytes)
+		part, err := l.reader.part(ctx, num, from)
 		if err != nil {
 			return false, err
 		}

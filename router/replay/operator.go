@@ -12,8 +12,10 @@ import (
 	"github.com/anabranch/anabranch/internal/journal"
 	"github.com/anabranch/anabranch/internal/kafka/ranges"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
+	"github.com/anabranch/anabranch/internal/objects"
 	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/router/replay/internal/archived"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -41,7 +43,9 @@ func (o *Operator) Resolve(ctx context.Context, from, to, now time.Time) (*Run, 
 	for num, r := range all {
 		ends[num] = r.End
 	}
-	if !to.IsZero() && to.Before(now) {
+	run := newRun(from, to, now)
+	run.TopicID = id
+	if run.To.Before(now.Truncate(time.Millisecond)) {
 		behind, err := ranges.List(ctx, o.Topics.Client, schemas.TopicRawEvents, to)
 		if err != nil {
 			return nil, err
@@ -49,17 +53,22 @@ func (o *Operator) Resolve(ctx context.Context, from, to, now time.Time) (*Run, 
 		for num, r := range behind {
 			ends[num] = r.Start
 		}
-	} else {
-		to = now
-	}
-	run := &Run{
-		ID: NewID(now), Wish: Running, From: from.UTC(), To: to.UTC().Truncate(time.Millisecond), Ranges: make(map[int32]Offsets, len(all)),
-		TopicID: id, CreatedAt: now.UTC().Truncate(time.Millisecond),
 	}
 	for num, r := range all {
 		run.Ranges[num] = Offsets{From: r.Start, To: max(r.Start, ends[num])}
 	}
 	return run, nil
+}
+
+// newRun is a run of what was received from one time to another, to now at the latest.
+func newRun(from, to, now time.Time) *Run {
+	if to.IsZero() || to.After(now) {
+		to = now
+	}
+	return &Run{
+		ID: NewID(now), Wish: Running, From: from.UTC(), To: to.UTC().Truncate(time.Millisecond), Ranges: make(map[int32]Offsets),
+		CreatedAt: now.UTC().Truncate(time.Millisecond),
+	}
 }
 
 // Write stores what is wanted of a run.
@@ -166,6 +175,39 @@ type Request struct {
 	From, To time.Time // receipt; zero: from the first event, up to now
 	Choice   Choice
 	Rate     int // events a second to each destination
+	// Archive is the id of the archive whose events are sent; empty: those of raw-events.
+	Archive string
+}
+
+// resolve returns the run with where its events are.
+func (o *Operator) resolve(ctx context.Context, q *Request, ws *workspace.Snapshot, now time.Time) (*Run, error) {
+	switch {
+	case q.Archive == "":
+		return o.Resolve(ctx, q.From, q.To, now)
+	case q.Choice.Missing:
+		return nil, fmt.Errorf("--only=missing --from-archive=%s: the journal says what became of events of the log, not of those in an archive", q.Archive)
+	case q.Choice.Source == workspace.SourcePersonas:
+		return nil, fmt.Errorf("--source=%s --from-archive=%s: an archive does not say which destinations were told of an audience or a trait", q.Choice.Source, q.Archive)
+	}
+	d, known := ws.Destination(q.Archive)
+	if !known || d.Archive == nil || !d.Is(workspace.TypeArchive) {
+		return nil, fmt.Errorf("--from-archive=%s: expected the id of a destination of type %s", q.Archive, workspace.TypeArchive)
+	}
+	store, owner, err := openArchive(ctx, ws, q.Archive)
+	if err != nil {
+		return nil, fmt.Errorf("--from-archive=%s: %w", q.Archive, err)
+	}
+	run := newRun(q.From, q.To, now)
+	run.Choice, run.TopicID, run.Version = q.Choice, owner.ID, archivedVersion
+	log, err := archived.Open(ctx, store, run.choice(), nil, now)
+	if err != nil {
+		return nil, fmt.Errorf("--from-archive=%s: %w", q.Archive, err)
+	}
+	run.Archive = &Archive{q.Archive, objects.PlaceOf(d.Archive).String(), log.Objects(), log.Digest(), log.Ends()}
+	for num, n := range log.Offsets() {
+		run.Ranges[num] = Offsets{To: n}
+	}
+	return run, nil
 }
 
 // Prepare returns the run that a request comes to, in the workspace of today. Nothing is
@@ -181,7 +223,7 @@ func (o *Operator) Prepare(ctx context.Context, q Request, ws *workspace.Snapsho
 	if err != nil {
 		return nil, err
 	}
-	run, err := o.Resolve(ctx, q.From, q.To, now)
+	run, err := o.resolve(ctx, &q, ws, now)
 	if err != nil {
 		return nil, err
 	}
@@ -220,5 +262,6 @@ func meant(c *Choice, ws *workspace.Snapshot) ([]string, error) {
 // Plan says what a run would do. Suppressed tells the users of whom nothing is sent.
 func (o *Operator) Plan(ctx context.Context, run *Run, ws *workspace.Snapshot, judge Judge, suppressed func(userID []byte) bool) (*Forecast, error) {
 	p := planner{run: run, terms: terms{judge: judge, workspace: ws, suppressed: suppressed, today: run.CreatedAt}}
-	return p.plan(ctx, o.Kafka, o.Topics.Client, journal.PrintsOf(run.TopicID))
+	from := shelves{o.Kafka, o.Topics, func() *workspace.Snapshot { return ws }}.source(run, func() error { return nil })
+	return p.plan(ctx, from, o.Kafka, o.Topics.Client)
 }

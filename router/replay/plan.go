@@ -8,7 +8,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/anabranch/anabranch/internal/journal"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -49,7 +48,6 @@ func (f *Forecast) Total() (n int64) {
 type planner struct {
 	run    *Run
 	terms  terms
-	gone   *deletions
 	survey *survey
 	result *Forecast
 
@@ -59,18 +57,21 @@ type planner struct {
 }
 
 // plan reads the range of a run and says what it would do. It writes nothing.
-func (p *planner) plan(ctx context.Context, opts []kgo.Opt, client *kgo.Client, prints *journal.Prints) (*Forecast, error) {
+func (p *planner) plan(ctx context.Context, from source, opts []kgo.Opt, client *kgo.Client) (*Forecast, error) {
 	p.result = &Forecast{Run: p.run, Destinations: make(map[string]*Expected)}
 	for _, id := range p.run.Destinations {
 		p.expected(id)
 	}
-	p.gone = newDeletions(client, p.run)
-	if err := p.gone.update(ctx); err != nil {
+	if err := from.open(ctx); err != nil {
 		return nil, err
 	}
-	p.terms.deleted = p.gone.since
+	if err := from.update(ctx); err != nil {
+		return nil, err
+	}
+	p.terms.deleted = from.deleted
 	p.clear()
-	p.survey = &survey{run: p.run, kafka: opts, client: client, prints: prints, journal: true, each: p.each, portion: p.portion}
+	// Of events in an archive the journal does not know the places.
+	p.survey = &survey{run: p.run, source: from, kafka: opts, client: client, journal: p.run.Archive == nil, each: p.each, portion: p.portion}
 	if err := p.survey.conduct(ctx); err != nil {
 		return nil, err
 	}

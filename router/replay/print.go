@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"maps"
@@ -11,20 +10,8 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/internal/terminal"
+	"github.com/anabranch/anabranch/schemas"
 )
-
-// table prints rows below each other.
-func table(w io.Writer, rows [][]string) error {
-	out := bufio.NewWriter(w)
-	c := &terminal.Columns{Out: out}
-	for _, row := range rows {
-		_ = c.Row(row...) // Flush tells
-	}
-	if err := c.Flush(); err != nil {
-		return err
-	}
-	return out.Flush()
-}
 
 // PrintList prints runs below each other, the last one first.
 func PrintList(w io.Writer, all []*Entry) error {
@@ -43,7 +30,7 @@ func PrintList(w io.Writer, all []*Entry) error {
 			terminal.Moment(e.Run.From), terminal.Moment(e.Run.To), strings.Join(e.Run.Destinations, ","),
 		})
 	}
-	return table(w, rows)
+	return terminal.Table(w, rows)
 }
 
 // share is how much of the range is read.
@@ -83,12 +70,13 @@ func Print(w io.Writer, e *Entry) error {
 		{"state", e.State()},
 		{"rate", strconv.Itoa(r.Rate) + " events/s to each destination"},
 		{"received", span(r)},
+		{"events of", origin(r)},
 		{"chosen", chosen(&r.Choice)},
 		{"read", share(e)},
 		{"remaining", remaining(e)},
 		{"asked for", terminal.Moment(r.CreatedAt)},
 	}
-	if err := table(w, rows); err != nil {
+	if err := terminal.Table(w, rows); err != nil {
 		return err
 	}
 	rows = [][]string{{"DESTINATION", "STATE", "SENT", "LEFT OUT", "WHY"}}
@@ -110,7 +98,15 @@ func Print(w io.Writer, e *Entry) error {
 	if _, err := fmt.Fprintln(w); err != nil {
 		return err
 	}
-	return table(w, rows)
+	return terminal.Table(w, rows)
+}
+
+// origin is where the events of a run are.
+func origin(r *Run) string {
+	if r.Archive == nil {
+		return "topic " + schemas.TopicRawEvents
+	}
+	return fmt.Sprintf("archive %s (%s), %s objects", r.Archive.Destination, terminal.Safe(r.Archive.Place), terminal.Count(int64(r.Archive.Objects)))
 }
 
 func span(r *Run) string {
@@ -182,7 +178,11 @@ func (f *Forecast) Print(w io.Writer) error {
 		}
 		rows = append(rows, row)
 	}
-	if err := table(w, rows); err != nil {
+	if err := terminal.Table(w, rows); err != nil {
+		return err
+	}
+	if f.Run.Archive != nil {
+		_, err := fmt.Fprintf(w, "events of %s; the journal does not know them, so it is not known what was sent then\n", origin(f.Run))
 		return err
 	}
 	if !f.Journal {

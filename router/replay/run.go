@@ -79,11 +79,29 @@ type Run struct {
 	To           time.Time `json:"to"`
 	// Ranges are the offsets of raw-events that the time comes to, by partition, and TopicID
 	// says of which topic of that name; empty where brokers know no ids.
-	Ranges    map[int32]Offsets `json:"ranges"`
-	TopicID   string            `json:"topicId,omitempty"`
-	CreatedAt time.Time         `json:"createdAt"`
-	ChangedAt time.Time         `json:"changedAt"`
+	Ranges  map[int32]Offsets `json:"ranges"`
+	TopicID string            `json:"topicId,omitempty"`
+	// Archive has the events, where they are not those of raw-events. TopicID is that of the
+	// archived topic then, and Ranges are places in its objects.
+	Archive   *Archive  `json:"archive,omitempty"`
+	Version   int       `json:"version,omitempty"` // of the record: archivedVersion with an archive
+	CreatedAt time.Time `json:"createdAt"`
+	ChangedAt time.Time `json:"changedAt"`
 }
+
+// Archive is one whose events are sent once more, and which of its objects they are in.
+type Archive struct {
+	Destination string `json:"destination"`
+	Place       string `json:"place"` // for people
+	Objects     int    `json:"objects"`
+	Digest      string `json:"digest"` // of their names
+	// Ends are the offsets at which the last objects of partitions end.
+	Ends map[int32]int64 `json:"ends"`
+}
+
+// archivedVersion is that of runs whose events are an archive's: a router that does not know
+// them would take their ranges for raw-events'.
+const archivedVersion = 2
 
 // Offsets go from From up to To, To excluded.
 type Offsets struct {

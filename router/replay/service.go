@@ -32,10 +32,12 @@ type Settings struct {
 	Registerer   prometheus.Registerer
 	Destinations *telemetry.Destinations
 	Workspace    *workspace.Live
-	Register     *regulation.Register // nil: nobody is suppressed
-	Kafka        []kgo.Opt
-	Topics       *topics.Admin
-	Judge        func() Judge
+	// Unseal puts the keys of archives in the clear that this process can. Nil: they are.
+	Unseal   func(*workspace.Snapshot) *workspace.Snapshot
+	Register *regulation.Register // nil: nobody is suppressed
+	Kafka    []kgo.Opt
+	Topics   *topics.Admin
+	Judge    func() Judge
 	// Readers are the groups that read a topic: what they have not read yet of a
 	// destination's replays bounds what is written to it.
 	Readers func(topic string) []string
@@ -68,6 +70,16 @@ func New(set Settings) *Service {
 		set: set, log: set.Logger, metrics: newMetrics(set.Registerer, set.Destinations), book: NewBook(),
 		inHand: make(map[string]bool), ended: make(chan outcome),
 	}
+}
+
+// shelves are where this process finds events.
+func (s *Service) shelves() shelves {
+	return shelves{s.set.Kafka, s.set.Topics, func() *workspace.Snapshot {
+		if s.set.Unseal == nil {
+			return s.set.Workspace.Load()
+		}
+		return s.set.Unseal(s.set.Workspace.Load())
+	}}
 }
 
 // Name is the service's name in logs.

@@ -27,9 +27,9 @@ const (
 // which calls stand there twice and, where that matters, what the journal says of them.
 type survey struct {
 	run     *Run
+	source  source
 	kafka   []kgo.Opt
 	client  *kgo.Client
-	prints  *journal.Prints
 	journal bool
 	// each is handed every record of the range, and portion the partitions of which all is
 	// known then. An error of theirs ends the survey.
@@ -87,9 +87,10 @@ func (s *survey) conduct(ctx context.Context) error {
 
 // read reads some spans, and returns their calls by fingerprint and offset.
 func (s *survey) read(ctx context.Context, spans []*ranges.Span) (calls []seenAt, err error) {
-	err = ranges.Read(ctx, s.kafka, spans, ranges.Limits{Patience: patience}, func(_ *ranges.Span, rec *kgo.Record) error {
+	prints := s.source.prints()
+	err = s.source.each(ctx, spans, func(rec *kgo.Record) error {
 		if h, broken := kafka.HeadersOf(rec); broken == nil && h.Source != "" && h.MessageID != "" {
-			calls = append(calls, seenAt{s.prints.Of(rec), rec.Offset, rec.Partition})
+			calls = append(calls, seenAt{prints.Of(rec), rec.Offset, rec.Partition})
 		}
 		return s.each(rec)
 	})
@@ -121,9 +122,10 @@ func (s *survey) readJournal(ctx context.Context, nums []int32, calls []seenAt) 
 	if err != nil {
 		return err
 	}
+	keyID := s.source.prints().KeyID()
 	return journal.Read(ctx, s.kafka, spans, func(_ *kgo.Record, r *format.Record, broken error) error {
 		// What can't be read is of a later release, and says nothing to this one.
-		if broken == nil && r.KeyID == s.prints.KeyID() {
+		if broken == nil && r.KeyID == keyID {
 			s.take(r, nums, calls)
 		}
 		return nil

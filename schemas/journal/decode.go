@@ -29,6 +29,7 @@ func Decode(key, value []byte) (*Record, error) {
 // VersionError says that a record is of a version that this release does not understand.
 type VersionError struct{ Version int }
 
+// Error names the version, and the one that is understood.
 func (e *VersionError) Error() string {
 	return fmt.Sprintf("version %d: expected at most %d, a later release wrote it", e.Version, Version)
 }

@@ -106,6 +106,7 @@ func (y *yard) lacking(t *testing.T, role string) string {
 		"apply":                {"-f", y.changedFile(t)},
 		"dead-letters list":    nil,
 		"dead-letters redrive": {"--all"},
+		"destinations pause":   {"bad"},
 		"personas list":        nil,
 		"personas resync":      {"--destination", "told", "sign_ups"},
 		"import start":         {y.rows(t)},

@@ -128,6 +128,10 @@ func (y *yard) everything(t *testing.T, create bool) {
 	y.command(t, "dead-letters redrive", "--reason", "plan_violation")
 	y.delivered(t, "/good", "Unplanned", 1)
 
+	y.command(t, "destinations pause", "bad")
+	if out, err := run(t, y.environment("destinations pause"), "destinations", "resume", "bad"); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
 	router.stop(t)
 	sink.stop(t)
 	second := y.call(t, in, "Signed Up")

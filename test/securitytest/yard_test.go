@@ -82,6 +82,7 @@ func (n *node) principals(t *testing.T) map[string]identity {
 		"apply":                n.plain(),
 		"dead-letters list":    n.certified(t, "list"),
 		"dead-letters redrive": n.scram(t, kadm.ScramSha512, "redrive"),
+		"destinations pause":   n.certified(t, "pause"),
 		"personas list":        n.certified(t, "asks"),
 		"personas resync":      n.scram(t, kadm.ScramSha256, "resync"),
 		"import start":         n.certified(t, "import"),

@@ -8,13 +8,13 @@ import (
 // patience bounds every wait of this package. It is far above what anything
 // here takes: on a machine that is busy with other packages' tests, a close
 // bound fails tests that have nothing wrong with them.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // pause is how long a condition rests between two looks.
 const pause = 5 * time.Millisecond
 
 // Until looks at a condition every few milliseconds until it holds and fails the
-// test when it does not within half a minute. What names the condition, as in
+// test when it does not within two minutes. What names the condition, as in
 // "the router to have two partitions". Call it from the test's own goroutine.
 func Until(tb testing.TB, cond func() bool, what string) {
 	tb.Helper()

@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,7 +23,7 @@ func TestUntilGivesUp(t *testing.T) {
 		got := verdictOf(t, func(tb *spy) {
 			Until(tb, func() bool { return false }, "rain")
 		})
-		if want := "fatal: waited 30s for rain"; got != want {
+		if want := fmt.Sprintf("fatal: waited %v for rain", patience); got != want {
 			t.Errorf("verdict %q, want %q", got, want)
 		}
 		if took := time.Since(start); took != patience {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/anabranch/anabranch/internal/app/settings"
@@ -116,12 +115,10 @@ func showAudit(ctx context.Context, program settings.Program, chosen audit.Setti
 	if of := &proc.Config.Topics; !proc.Config.Embedded() && of.RawBytes == 0 {
 		chosen.Retention = min(of.RawRetention, of.JournalRetention)
 	}
-	if settings.Terminal(program.Err) {
-		shown := &auditProgress{out: program.Err}
-		defer shown.end()
-		chosen.Progress = shown.show
-	}
+	p := progressOn(program, 0)
+	chosen.Progress = reading(p, " records")
 	report, err := audit.Run(ctx, chosen)
+	p.Clear()
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
@@ -136,24 +133,4 @@ func showAudit(ctx context.Context, program settings.Program, chosen audit.Setti
 		return exiting(fmt.Errorf("audit: %w", err), int(report.Outcome()))
 	}
 	return nil
-}
-
-// auditProgress is a line of a terminal that says how far an audit is.
-type auditProgress struct {
-	out   *os.File
-	shown time.Time
-}
-
-func (p *auditProgress) show(done, total int64) {
-	if now := time.Now(); now.Sub(p.shown) > time.Second {
-		p.shown = now
-		_, _ = fmt.Fprintf(p.out, "\r\x1b[Kread %s of %s records", terminal.Count(done), terminal.Count(total))
-	}
-}
-
-// end takes the line away: the report comes in its place.
-func (p *auditProgress) end() {
-	if !p.shown.IsZero() {
-		_, _ = fmt.Fprint(p.out, "\r\x1b[K")
-	}
 }

@@ -320,10 +320,12 @@ func resyncPersonas(set *flag.FlagSet) Run {
 		}
 		r.Key = args[0]
 		return withPersonas(ctx, program, func(log *ask.Log) error {
-			p := &progress{out: program.Err, live: settings.Terminal(program.Err)}
+			p := progressOn(program, resyncProgress)
 			begun := time.Now()
-			done, err := ask.Resync(ctx, log, r, func(now *ask.Resynced) { p.say(now.Progress(time.Since(begun))) })
-			p.end()
+			done, err := ask.Resync(ctx, log, r, func(so *ask.Resynced) {
+				p.Show(time.Now(), func() string { return so.Progress(time.Since(begun)) })
+			})
+			p.Clear()
 			if err != nil {
 				if done != nil {
 					err = fmt.Errorf("%w (%s)", err, done)
@@ -337,6 +339,9 @@ func resyncPersonas(set *flag.FlagSet) Run {
 	}
 }
 
+// resyncProgress is between lines where each of them stays.
+const resyncProgress = 5 * time.Second
+
 // withPersonas connects to the brokers, and gives up when none answers in time; to read a
 // long topic may take longer, and says how far it is.
 func withPersonas(ctx context.Context, program settings.Program, do func(*ask.Log) error) error {
@@ -345,43 +350,9 @@ func withPersonas(ctx context.Context, program settings.Program, do func(*ask.Lo
 		if err != nil {
 			return err
 		}
-		p := &progress{out: program.Err, live: settings.Terminal(program.Err)}
-		err = do(&ask.Log{Kafka: log.Kafka, Topics: log.Topics, Workspace: ask.Of(state.Snapshot), Progress: p.tell})
-		p.end()
+		p := progressOn(program, 0)
+		err = do(&ask.Log{Kafka: log.Kafka, Topics: log.Topics, Workspace: ask.Of(state.Snapshot), Progress: reading(p, "")})
+		p.Clear()
 		return err
 	})
-}
-
-// progress shows on a terminal how far reading is.
-type progress struct {
-	out   io.Writer
-	live  bool
-	shown time.Time
-}
-
-func (p *progress) tell(done, total int64) {
-	if now := time.Now(); p.live && now.Sub(p.shown) >= time.Second {
-		if !p.shown.IsZero() {
-			_, _ = fmt.Fprintf(p.out, "\r\x1b[Kread %s of %s", terminal.Count(done), terminal.Count(total)) // that nobody listens is no reason to stop
-		}
-		p.shown = now
-	}
-}
-
-// say shows a line on a terminal, and elsewhere one every five seconds.
-func (p *progress) say(line string) {
-	now := time.Now()
-	switch {
-	case p.live:
-		_, _ = fmt.Fprintf(p.out, "\r\x1b[K%s", line)
-	case now.Sub(p.shown) >= 5*time.Second:
-		_, _ = fmt.Fprintln(p.out, line)
-		p.shown = now
-	}
-}
-
-func (p *progress) end() {
-	if p.live {
-		_, _ = fmt.Fprint(p.out, "\r\x1b[K")
-	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/anabranch/anabranch/schemas"
 )
 
-const replayChoice = "[--from T] [--to T] [--source S] [--destination D]\n[--type TYPE] [--event NAME] [--user U] [--only missing] [--rate N] [--json]"
+const replayChoice = "[--from T] [--to T] [--source S] [--destination D]\n[--type TYPE] [--event NAME] [--user U] [--only missing]\n[--from-archive D] [--rate N] [--json]"
 
 func replayCommand() Command {
 	return Command{
@@ -29,8 +29,8 @@ func replayCommand() Command {
 		Help: "Events of raw-events are sent once more, to the destinations that are connected today and as\n" +
 			"each call's integrations map says. They wait behind live events. A T is a duration back (24h),\n" +
 			"a time (2026-11-21T08:30:00Z) or a date, and means when events were received: --from is the\n" +
-			"first moment that counts, --to the first that does not. `anabranch replay plan -h` explains\n" +
-			"the flags.",
+			"first moment that counts, --to the first that does not. With --from-archive the events are those\n" +
+			"of an archive, which outlives the log. `anabranch replay plan -h` explains the flags.",
 		Below: []Command{
 			{
 				Name: "plan", Args: replayChoice,
@@ -81,6 +81,7 @@ func replayRequest(set *flag.FlagSet) *replay.Request {
 		q.Choice.Missing = true
 		return nil
 	})
+	set.StringVar(&q.Archive, "from-archive", "", "the events that this destination of the type archive has stored, instead of those of raw-events")
 	set.Func("rate", fmt.Sprintf("events a second to each destination, 1 to %d (default %d)", replay.MaxRate, replay.UsualRate), func(text string) (err error) {
 		q.Rate, err = replayRate(text)
 		return err
@@ -111,12 +112,16 @@ func withReplays(ctx context.Context, program settings.Program, do func(*replay.
 
 // withReplayTerms is withReplays for what goes by the workspace of today.
 func withReplayTerms(ctx context.Context, program settings.Program, do func(replayTerms) error) error {
+	proc, err := program.OpenBeside()
+	if err != nil {
+		return err
+	}
 	return withDeadLetters(ctx, program, func(log *deadletters.Log, keys *regulation.Keys) error {
 		t, err := loader(log, keys)(ctx)
 		if err != nil {
 			return err
 		}
-		return do(replayTerms{&replay.Operator{Kafka: log.Kafka, Topics: log.Topics}, t.Workspace, t.Suppressed})
+		return do(replayTerms{&replay.Operator{Kafka: log.Kafka, Topics: log.Topics}, proc.Config.Keys().Open(t.Workspace), t.Suppressed})
 	})
 }
 
@@ -153,8 +158,11 @@ func startReplay(set *flag.FlagSet) Run {
 			}
 			if run.Events() == 0 || len(run.Destinations) == 0 {
 				why := "no events were received in that time"
-				if run.Events() > 0 {
+				switch {
+				case run.Events() > 0:
 					why = "no enabled destination is connected"
+				case run.Archive != nil:
+					why = "the archive has no objects of that time that are a minute old"
 				}
 				return program.Print("nothing to send: " + why + "\n")
 			}
@@ -204,22 +212,13 @@ const (
 // waitForReplay shows how far a replay is until it is over, and then what came of it.
 func waitForReplay(ctx context.Context, program settings.Program, o *replay.Operator, id string, asJSON bool) error {
 	var last *replay.Entry
-	var shown time.Time
-	onTerminal := settings.Terminal(program.Err)
+	p := progressOn(program, replayProgress)
 	err := o.Watch(ctx, id, replayLook, func(e *replay.Entry) bool {
 		last = e
-		switch {
-		case onTerminal:
-			_, _ = fmt.Fprint(program.Err, "\r\x1b[K"+replay.ProgressLine(e)) // that nobody listens is no reason to stop
-		case time.Since(shown) >= replayProgress:
-			shown = time.Now()
-			_, _ = fmt.Fprintln(program.Err, replay.ProgressLine(e))
-		}
+		p.Show(time.Now(), func() string { return replay.ProgressLine(e) })
 		return false
 	})
-	if onTerminal {
-		_, _ = fmt.Fprintln(program.Err)
-	}
+	p.Leave()
 	if err != nil {
 		return err
 	}

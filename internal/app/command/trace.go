@@ -115,27 +115,21 @@ func withTrace(ctx context.Context, program settings.Program, stages pipeline.St
 		if err != nil {
 			return err
 		}
-		p := &progress{out: program.Err, live: settings.Terminal(program.Err)}
+		p := progressOn(program, 0)
 		way := stages.Way()
 		log := &messagetrace.Log{
 			Topics: brokers.Topics, Workspace: state.Snapshot, Router: way.Router, Sink: way.Sink, Archive: way.Archive, Finished: way.Finished,
 			Users: func(ctx context.Context) (*regulation.Register, error) {
 				return users, wstopic.ReadRegulations(ctx, brokers.Kafka, users)
 			},
-			Progress: p.back,
+			Progress: func(to time.Time, records int64) {
+				p.Show(time.Now(), func() string {
+					return fmt.Sprintf("searching back to %s, %s records so far", terminal.Moment(to), terminal.Count(records))
+				})
+			},
 		}
 		err = do(log)
-		p.end()
+		p.Clear()
 		return err
 	})
-}
-
-// back shows on a terminal how far back is searched.
-func (p *progress) back(to time.Time, records int64) {
-	if now := time.Now(); p.live && now.Sub(p.shown) >= time.Second {
-		if !p.shown.IsZero() {
-			_, _ = fmt.Fprintf(p.out, "\r\x1b[Ksearching back to %s, %s records so far", terminal.Moment(to), terminal.Count(records)) // that nobody listens is no reason to stop
-		}
-		p.shown = now
-	}
 }

@@ -7,40 +7,22 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/anabranch/anabranch/internal/terminal"
 )
 
-const (
-	showEvery = time.Second     // on a terminal
-	logEvery  = 5 * time.Second // elsewhere: each showing is a line that stays
-)
+// logEvery is how often progress is shown where each showing is a line that stays.
+const logEvery = 5 * time.Second
 
-// progress tells how far the run is, now and then.
-func (r *run) progress(now time.Time) {
-	every := logEvery
-	if r.Terminal {
-		every = showEvery
-	}
-	if r.shown.IsZero() {
-		r.shown = r.begun
-	}
-	if now.Sub(r.shown) < every {
-		return
-	}
-	r.shown = now
-	line := r.progressLine(now)
-	if r.Terminal {
-		line = "\r\x1b[K" + line
-	} else {
-		line += "\n"
-	}
-	_, _ = fmt.Fprint(r.Err, line) // that nobody listens is no reason to stop
+// begin starts the clock that progress is told by.
+func (r *run) begin(now time.Time) {
+	r.begun = now
+	r.progress = terminal.Progress{Out: r.Err, Live: r.Terminal, Every: logEvery}
+	r.progress.Begin(now)
 }
 
-// endProgress leaves the line of the progress for what comes below it.
-func (r *run) endProgress() {
-	if r.Terminal && r.shown.After(r.begun) {
-		_, _ = fmt.Fprintln(r.Err)
-	}
+func (r *run) show(now time.Time) {
+	r.progress.Show(now, func() string { return r.progressLine(now) })
 }
 
 func (r *run) progressLine(now time.Time) string {

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/deadletters"
+	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
@@ -40,12 +41,12 @@ type Settings struct {
 // run is one redrive.
 type run struct {
 	Settings
-	plan   counts // of the first look
-	done   counts
-	pace   *waiting.Pace
-	writer *producer
-	begun  time.Time
-	shown  time.Time
+	plan     counts // of the first look
+	done     counts
+	pace     *waiting.Pace
+	writer   *producer
+	begun    time.Time
+	progress terminal.Progress
 }
 
 // Run redrives the selected dead letters that are there when it begins. When ctx
@@ -90,9 +91,9 @@ func (r *run) redrive(ctx context.Context, writer *producer) error {
 	if flags := r.pinned(); flags != "" {
 		_, _ = fmt.Fprintf(r.Err, "if this run is killed, the same command%s continues it\n", flags)
 	}
-	r.begun = time.Now()
+	r.begin(time.Now())
 	err = r.send(ctx, view)
-	r.endProgress()
+	r.progress.Leave()
 	if err != nil {
 		return r.unfinished(ctx, err)
 	}
@@ -203,6 +204,6 @@ func (r *run) flush(ctx context.Context, batch []parcel) error {
 	if err != nil {
 		return err
 	}
-	r.progress(time.Now())
+	r.show(time.Now())
 	return nil
 }

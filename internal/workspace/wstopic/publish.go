@@ -49,69 +49,91 @@ type Publisher struct {
 // may be in force all the same, when the answer to the commit was lost; applying
 // it again is harmless. Over records of a later release nothing is written.
 func (p *Publisher) Apply(ctx context.Context, next *workspace.Snapshot) ([]workspace.Change, error) {
-	return p.publish(ctx, next, true)
+	return p.put(ctx, next, true)
 }
 
 // Seed puts a workspace in force as Apply does, unless people have ever applied
 // one. It does not count as applied by people itself, so that a later version
 // can bring another example.
 func (p *Publisher) Seed(ctx context.Context, example *workspace.Snapshot) ([]workspace.Change, error) {
-	return p.publish(ctx, example, false)
+	return p.put(ctx, example, false)
 }
 
 // errOvertaken says that something was written since the state was read.
 var errOvertaken = errors.New("another publisher changed the workspace first")
 
-func (p *Publisher) publish(ctx context.Context, next *workspace.Snapshot, byPeople bool) ([]workspace.Change, error) {
+// put has a workspace take the place of the one that is there.
+func (p *Publisher) put(ctx context.Context, next *workspace.Snapshot, byPeople bool) (changes []workspace.Change, err error) {
+	err = p.publish(ctx, func(state *State) (records []*kgo.Record, err error) {
+		changes, records, err = p.towards(ctx, state, next, byPeople)
+		return records, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return changes, nil
+}
+
+// publish writes what is to be written over the state that the topic has. It asks again
+// where another publisher was first.
+func (p *Publisher) publish(ctx context.Context, over func(*State) ([]*kgo.Record, error)) error {
 	if err := p.Ensure(ctx, nil, schemas.TopicWorkspace); err != nil {
-		return nil, fmt.Errorf("publish workspace: %w", err)
+		return fmt.Errorf("publish workspace: %w", err)
 	}
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		changes, err := p.attempt(ctx, next, byPeople)
+		err := p.attempt(ctx, over)
 		if err == nil {
-			return changes, nil
+			return nil
 		}
 		if !errors.Is(err, errOvertaken) {
-			return nil, fmt.Errorf("publish workspace: %w", err)
+			return fmt.Errorf("publish workspace: %w", err)
 		}
 		if !waiting.Sleep(ctx, pause) {
-			return nil, fmt.Errorf("publish workspace: %w: %w", context.Cause(ctx), err)
+			return fmt.Errorf("publish workspace: %w: %w", context.Cause(ctx), err)
 		}
 	}
 }
 
-func (p *Publisher) attempt(ctx context.Context, next *workspace.Snapshot, byPeople bool) ([]workspace.Change, error) {
+func (p *Publisher) attempt(ctx context.Context, over func(*State) ([]*kgo.Record, error)) error {
 	state, err := Read(ctx, p.Kafka)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	records, err := over(&state)
+	if err != nil || len(records) == 0 {
+		return err
+	}
+	return p.commit(ctx, records, state.end)
+}
+
+// towards returns what differs between a state and the next workspace, and the records that
+// make it so.
+func (p *Publisher) towards(ctx context.Context, state *State, next *workspace.Snapshot, byPeople bool) ([]workspace.Change, []*kgo.Record, error) {
 	if !byPeople && !state.empty() {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if state.writable != nil {
-		return nil, state.writable
+		return nil, nil, state.writable
 	}
-	if err = next.Succeeds(state.Snapshot, state.Applied); err != nil {
-		return nil, err
+	if err := next.Succeeds(state.Snapshot, state.Applied); err != nil {
+		return nil, nil, err
 	}
 	changes, sealed, err := state.Changes(next, p.Keys, p.Clear)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	// All destinations, not the new ones alone: a topic that somebody deleted
 	// comes back with the next apply.
 	if err = p.Ensure(ctx, next.Exports(), next.Topics()...); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	records, err := state.table.Encode(changes, sealed)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	records = append(records, state.table.Unpause(next)...)
 	if byPeople && !state.Applied {
 		records = append(records, wsrecord.Applied())
 	}
-	if len(records) == 0 {
-		return nil, nil
-	}
-	return changes, p.commit(ctx, records, state.end)
+	return changes, records, nil
 }

@@ -19,9 +19,12 @@ type Meta struct {
 	Internal int64 // and of personas-internal
 	// Time is the clock of the partition, in Unix milliseconds.
 	Time int64
-	// Catalogue names the definitions that are in force, and Leaves are theirs.
+	// Catalogue names the definitions that were taken up, and Leaves are theirs. InForce are
+	// the versions, by id, of those of which something is told: others are held until what
+	// was due before them is told.
 	Catalogue string
 	Leaves    []engine.LeafID `json:",omitempty"`
+	InForce   map[string]int  `json:",omitempty"`
 	// Residue are leaves that definitions no longer need, of which records may still have
 	// state: until a sweep has rewritten them all, no definition gets one.
 	Residue []engine.LeafID `json:",omitempty"`
@@ -49,13 +52,21 @@ type Rewrite struct {
 }
 
 // Fill is a part of raw-events that leaves are still to be filled from: from Next up to
-// Cut, Cut excluded. From there on live calls count for them.
+// Cut, Cut excluded. From there on live calls count for them. When all is read, it waits for
+// the other partitions, which may pass on calls of users who are this partition's by now.
 type Fill struct {
 	Leaves    []engine.LeafID
 	Since     int64 // Unix milliseconds: calls taken in before do not matter; 0: all do
 	From      int64 // where it began; -1: not looked up yet
 	Next, Cut int64
+	// Heard are the partitions that have passed on all, and Asked is when the others were
+	// asked last, by the clock of the partition, in Unix milliseconds.
+	Heard []int32 `json:",omitempty"`
+	Asked int64   `json:",omitempty"`
 }
+
+// Read reports whether all of raw-events was read that it is of.
+func (f *Fill) Read() bool { return f.Next >= f.Cut }
 
 // Sweep is a look at each user of the partition, in order: the next one is not before
 // From.

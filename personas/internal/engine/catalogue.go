@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"cmp"
-	"maps"
 	"slices"
 	"sync"
 
@@ -29,9 +28,7 @@ type Catalogue struct {
 	memos  int
 	memo   sync.Pool // of *[]result
 	counts *Counts
-
-	generation uint64
-	began      map[LeafID]uint64
+	kept   bool // something is remembered of users
 }
 
 // arrange notes which definitions a leaf concerns.
@@ -53,21 +50,11 @@ func (c *Catalogue) arrange() {
 	}
 }
 
-// Begin says which of the catalogues that are used one after the other with the same
-// profiles c is, ascending from 1, and from which one on a leaf has been filled: state of
-// a leaf that is older is dropped. Without it, a leaf that nothing needed for a while
-// would have missed events, since its state lies on in profiles that were not written
-// meanwhile, and one whose backfill was given up would count events twice. Every leaf that
-// is filled, or begins, with c has begun with c. It is called before c is used.
-func (c *Catalogue) Begin(generation uint64, began map[LeafID]uint64) {
-	c.generation, c.began = generation, maps.Clone(began)
-}
-
 // Leaves returns the leaves of all definitions that are computed: the enabled ones and
 // those that they refer to. Ascending.
 func (c *Catalogue) Leaves() []LeafID {
 	ids := make([]LeafID, 0, len(c.leaves)+1)
-	if len(c.told) > 0 {
+	if c.kept {
 		ids = append(ids, LeafSeen)
 	}
 	for _, l := range c.leaves {
@@ -79,7 +66,7 @@ func (c *Catalogue) Leaves() []LeafID {
 // Leaf describes one of them; false: there is none of the id.
 func (c *Catalogue) Leaf(id LeafID) (Leaf, bool) {
 	if id == LeafSeen {
-		return Leaf{ID: id, History: fullHistory}, len(c.told) > 0
+		return Leaf{ID: id, History: fullHistory}, c.kept
 	}
 	l := c.find(id)
 	if l == nil {

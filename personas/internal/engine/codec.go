@@ -45,7 +45,7 @@ func (p *Profile) Append(dst []byte) []byte {
 }
 
 func (p *Profile) appendHead(dst []byte) []byte {
-	dst = binary.AppendUvarint(append(dst, recordVersion, p.flags()), p.generation)
+	dst = append(dst, recordVersion, p.flags(), 0) // the 0 has no meaning any more
 	if p.seen {
 		dst = binary.AppendVarint(dst, p.first-epoch)
 		dst = binary.AppendUvarint(dst, uint64(p.last-p.first))
@@ -196,7 +196,7 @@ func (c *Catalogue) Decode(record []byte) (*Profile, error) {
 
 func (p *Profile) decodeHead(r *state.Reader, flags byte) {
 	has := func(flag byte) bool { return flags&flag != 0 }
-	p.generation = r.Unsigned()
+	_ = r.Unsigned()
 	p.seen, p.identified = has(flagSeen), has(flagIdentified)
 	if p.seen {
 		p.first = epoch + r.Signed()

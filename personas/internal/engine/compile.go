@@ -62,7 +62,7 @@ func Compile(d Definitions) (*Catalogue, error) {
 	}
 	for i := range d.Traits {
 		if t := &d.Traits[i]; t.Enabled && !t.Deleted {
-			c.tell(c.trait(t))
+			c.tell(c.trait(t), t.Held)
 		}
 	}
 	return c.finish()
@@ -91,7 +91,7 @@ func (c *compiler) collect(d Definitions) error {
 func (c *compiler) tellAudience(a *Audience) error {
 	if a.Deleted {
 		if a.OnDelete == definition.OnDeleteExit {
-			c.tell(&computation{class: ClassAudience, key: a.ID, version: a.Version, anonymous: true, deleted: true})
+			c.tell(&computation{class: ClassAudience, key: a.ID, version: a.Version, anonymous: true, deleted: true}, a.Held)
 		}
 		return nil
 	}
@@ -100,12 +100,16 @@ func (c *compiler) tellAudience(a *Audience) error {
 	}
 	made, err := c.audience(a)
 	if err == nil {
-		c.tell(made)
+		c.tell(made, a.Held)
 	}
 	return err
 }
 
-func (c *compiler) tell(d *computation) {
+func (c *compiler) tell(d *computation, held bool) {
+	c.c.kept = true
+	if held {
+		return
+	}
 	d.told = hash("told", string(d.class), d.key)
 	c.c.told = append(c.c.told, d)
 }

@@ -13,3 +13,16 @@ type Counts struct {
 	Shed        atomic.Int64 // profiles that lost the oldest values of their sets, to stay below MaxRecordBytes
 	BrokenState atomic.Int64 // states of leaves that could not be read, and began anew
 }
+
+// Drain returns what was counted since it was called last, by what it is.
+func (c *Counts) Drain() map[string]int64 {
+	return map[string]int64{
+		"not_number":  c.NotNumbers.Swap(0),
+		"too_long":    c.TooLong.Swap(0),
+		"set_full":    c.Dropped.Swap(0),
+		"future":      c.Future.Swap(0),
+		"old":         c.Old.Swap(0),
+		"record_full": c.Shed.Swap(0),
+		"broken":      c.BrokenState.Swap(0),
+	}
+}

@@ -34,6 +34,8 @@ type Audience struct {
 	// Deleted says that there is none any more. With `on_delete: exit` its members are
 	// told that they have left (by a sweep); otherwise it is forgotten.
 	Deleted bool
+	// Held says that nothing is told of it yet. What it needs of users is remembered.
+	Held bool
 }
 
 // Trait is a computed trait, likewise.
@@ -42,6 +44,7 @@ type Trait struct {
 
 	Version int
 	Deleted bool
+	Held    bool
 }
 
 // LeafID names the state that a leaf needs: a hash of its events, filters, sources and

@@ -31,8 +31,12 @@
 //   - A definition of which one leaf is being filled for another one tells nothing yet, even
 //     if its others are ready (TestALeafThatIsBeingFilledTellsNothing).
 //   - State that nobody needed for a while lies on in the profiles that were not written
-//     meanwhile, and has missed events: [Catalogue.Begin]
-//     (TestALeafThatBeginsAnewIsEmpty).
+//     meanwhile, and has missed events: the stage gives no definition such a leaf before a
+//     sweep has rewritten every record (TestDefinitionsComeAndGo).
+//   - A definition that comes into force must not be evaluated at the instants that were due
+//     before: where it shares what is filled already, its users would be told that they came
+//     and went while it was not there. It is held until everybody has been told what was due
+//     ([Audience].Held; TestTheOracleAgrees).
 //   - Audiences that refer to one another form a graph, not a tree: each is looked at once
 //     per instant (TestReferencesAreNotMultiplied).
 //   - The count of changes outlives a deletion, or a user who comes back would have changes

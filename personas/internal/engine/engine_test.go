@@ -273,24 +273,6 @@ func TestADeletedAudienceLetsGo(t *testing.T) {
 	expect(t, c.Advance(p, at(time.Hour), nil, engine.CauseEdit))
 }
 
-// State that nobody needed for a while has missed events: begun anew, it is dropped, also
-// from profiles that were not written meanwhile.
-func TestALeafThatBeginsAnewIsEmpty(t *testing.T) {
-	t.Parallel()
-	a := audience("a", did(definition.Count, nil, definition.Window{}, definition.Gte, 2))
-	first := compile(t, engine.Definitions{Audiences: []engine.Audience{a}})
-	first.Begin(1, nil)
-	p := first.NewProfile()
-	first.Take(p, order(0, nil), at(0), nil)
-	record := p.Append(nil)
-	again := compile(t, engine.Definitions{Audiences: []engine.Audience{a}})
-	again.Begin(3, map[engine.LeafID]uint64{again.Leaves()[1]: 3})
-	for _, p := range []*engine.Profile{p, decode(t, again, record)} {
-		again.Fold(p, order(0, nil), func(id engine.LeafID) bool { return id != engine.LeafSeen })
-		expect(t, again.Advance(p, at(1), nil, engine.CauseSweep))
-	}
-}
-
 func decode(t *testing.T, c *engine.Catalogue, record []byte) *engine.Profile {
 	t.Helper()
 	p, err := c.Decode(record)

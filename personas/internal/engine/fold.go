@@ -63,7 +63,7 @@ func (c *Catalogue) foldEvent(p *Profile, call *Call, at int64, only func(LeafID
 			if l.valued && !c.value(l, call, &e) {
 				continue
 			}
-			c.foldLeaf(p, l, e)
+			c.foldLeaf(p, l, e, only == nil)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (c *Catalogue) foldTraits(p *Profile, call *Call, at int64, only func(LeafI
 		}
 		for _, l := range c.traits {
 			if string(l.trait) == string(key) && (only == nil || only(l.id)) {
-				c.foldLeaf(p, l, state.Event{At: at, Offset: call.Offset, Value: c.traitValue(l, value)})
+				c.foldLeaf(p, l, state.Event{At: at, Offset: call.Offset, Value: c.traitValue(l, value)}, only == nil)
 			}
 		}
 	}
@@ -123,9 +123,9 @@ func (c *Catalogue) traitValue(l *leaf, value []byte) []byte {
 	return value
 }
 
-func (c *Catalogue) foldLeaf(p *Profile, l *leaf, e state.Event) {
+func (c *Catalogue) foldLeaf(p *Profile, l *leaf, e state.Event, live bool) {
 	takes, late := l.spec.Takes(e.At, max(p.clock, p.last))
-	if late {
+	if late && live {
 		c.counts.Old.Add(1)
 	}
 	if !takes {

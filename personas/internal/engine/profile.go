@@ -32,8 +32,6 @@ type Profile struct {
 	told        []told   // ascending by id
 	entries     []entry  // ascending by id
 
-	generation uint64 // of the catalogue that it was last used with
-
 	// What is not stored.
 	c       *Catalogue // that touched is of
 	touched marks      // definitions that may have changed since they were evaluated
@@ -186,18 +184,13 @@ func (c *Catalogue) Append(dst []byte, p *Profile) []byte {
 }
 
 // bind makes p one of a catalogue's. What calls have touched under another one is not
-// known any more, and leaves that have begun anew since are empty: they are being filled
-// from the beginning of the log.
+// known any more.
 func (p *Profile) bind(c *Catalogue) {
 	if p.c == c {
 		return
 	}
 	p.full = p.full || p.pending()
 	p.c, p.touched = c, newMarks(len(c.told))
-	if p.generation < c.generation {
-		p.entries = slices.DeleteFunc(slices.Clone(p.entries), func(e entry) bool { return c.began[e.id] > p.generation })
-		p.generation = c.generation
-	}
 }
 
 // pending reports whether calls have touched something that was not evaluated since.

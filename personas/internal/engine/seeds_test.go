@@ -70,8 +70,7 @@ type world struct {
 	counts    engine.Counts
 	nextID    int
 
-	generation uint64
-	began      map[engine.LeafID]uint64
+	held map[string]bool // of which nothing is told yet
 
 	ready   map[engine.LeafID]bool
 	filling *fill
@@ -99,7 +98,7 @@ func (f *fill) only(offset int64) func(engine.LeafID) bool {
 
 func newWorld(seed uint64) *world {
 	w := &world{dice: dice{rand.New(rand.NewPCG(seed, 7))}, now: start, ready: map[engine.LeafID]bool{}}
-	w.rules, w.began = map[string]*rule{}, map[engine.LeafID]uint64{}
+	w.rules = map[string]*rule{}
 	for i := range w.people {
 		w.reset(i)
 	}
@@ -152,12 +151,14 @@ func (w *world) live1() error {
 		w.reset(0)
 		w.profiles[0] = p
 		return nil
-	case n < 84:
+	case n < 82:
 		if err := w.catchUp(); err != nil {
 			return err
 		}
 		w.redefine()
 		return w.compile()
+	case n < 84:
+		return w.away()
 	default:
 		return w.backfill()
 	}
@@ -270,13 +271,16 @@ func flat(c *definition.Cond) (all []string) {
 // nothing to wait for is swept.
 func (w *world) compile() error {
 	var d engine.Definitions
-	w.generation++
 	d.Counts = &w.counts
 	for _, key := range w.keys() {
 		if r := w.rules[key]; r.audience != nil {
-			d.Audiences = append(d.Audiences, *r.audience)
+			a := *r.audience
+			a.Held = w.held[key]
+			d.Audiences = append(d.Audiences, a)
 		} else {
-			d.Traits = append(d.Traits, *r.trait)
+			t := *r.trait
+			t.Held = w.held[key]
+			d.Traits = append(d.Traits, t)
 		}
 	}
 	w.Shuffle(len(d.Audiences), func(i, j int) { d.Audiences[i], d.Audiences[j] = d.Audiences[j], d.Audiences[i] })
@@ -294,16 +298,16 @@ func (w *world) compile() error {
 		}
 		if l, ok := c.Leaf(id); !ok {
 			return fmt.Errorf("there is no leaf %d", id)
-		} else if w.began[id] = w.generation; l.History.Full {
+		} else if l.History.Full {
 			fresh[id] = 0
 		} else {
 			fresh[id] = w.rules[l.Key].since
 		}
 	}
-	c.Begin(w.generation, w.began)
 	maps.DeleteFunc(w.ready, func(id engine.LeafID, _ bool) bool { return !known[id] })
 	w.filling = &fill{leaves: fresh}
 	for i := range w.records {
+		w.profiles[i] = w.profiles[i].Restart(func(id engine.LeafID) bool { return !w.ready[id] })
 		w.filling.left[i] = slices.Sorted(maps.Keys(w.records[i]))
 		w.Shuffle(len(w.filling.left[i]), func(a, b int) {
 			left := w.filling.left[i]
@@ -397,12 +401,52 @@ func (w *world) catchUp() error {
 	return nil
 }
 
+// away has the stage be away for a while, in which definitions change once or twice. What
+// did not change is told of what was due meanwhile, and what did, of now.
+func (w *world) away() error {
+	if err := w.catchUp(); err != nil {
+		return err
+	}
+	until := w.now + pick(w.dice, w.Int64N(day), w.Int64N(40*day))
+	if next := w.next(w.people[0], max(w.now, w.people[0].clock)); next < start+1000*day && w.chance(70) {
+		until = max(until, next+w.Int64N(day))
+	}
+	was := make(map[string]string)
+	for key, r := range w.rules {
+		was[key] = show(r)
+	}
+	for range 1 + w.IntN(2) {
+		w.redefine()
+	}
+	w.held = make(map[string]bool)
+	for range w.rules { // one refers to another, and so on
+		for key, r := range w.rules {
+			w.held[key] = !r.deleted() && (show(r) != was[key] || r.audience != nil && w.refersToHeld(&r.audience.When))
+		}
+	}
+	if err := w.compile(); err != nil {
+		return err
+	}
+	w.note("away until %d", until)
+	w.now = until
+	if err := w.catchUp(); err != nil {
+		return err
+	}
+	w.held = nil
+	return w.compile()
+}
+
+func (w *world) refersToHeld(c *definition.Cond) (refers bool) {
+	c.Leaves(func(_ string, l *definition.Leaf) { refers = refers || w.held[l.Audience] || w.held[l.Computed] })
+	return refers
+}
+
 func (w *world) isReady(id engine.LeafID) bool { return w.ready[id] }
 
 // settle notes, after a compilation, which definitions are told at present.
 func (w *world) settle() {
 	for key, r := range w.rules {
-		r.ready = true
+		r.ready = !w.held[key]
 		for _, id := range w.catalogue.Needs(key) {
 			r.ready = r.ready && w.ready[id]
 		}

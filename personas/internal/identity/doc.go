@@ -12,4 +12,8 @@
 // id. A claimant who does not is asked to rise (raise), so that it is still the user of the
 // alias who stays. Ranks only rise, and stand still in who was merged (TestAnyOrder,
 // TestACircle).
+//
+// Links are the one part of a record that is never let go of, and aliases are not bounded in
+// time: without a bound of their bytes a user whom everybody is aliased to would get a record
+// that no broker takes, and their partition would stand still (TestLinksAreBounded).
 package identity

@@ -65,11 +65,11 @@ func (i *Identity) Claim(user string, p *engine.Profile, c Claim, at time.Time) 
 		if p.Linked(c.ID) || !last.IsZero() && at.Before(last.Add(i.Bound.Per)) {
 			return
 		}
-		if i.claimed(p, at) >= i.Bound.Max {
-			p.Refuse(strings.Clone(c.ID), at)
-			i.Count(Limited)
-			return
-		}
+	}
+	if !c.Alias && i.claimed(p, at) >= i.Bound.Max || p.LinksFull() && !p.Linked(c.ID) {
+		p.Refuse(strings.Clone(c.ID), at)
+		i.Count(Limited)
+		return
 	}
 	id := strings.Clone(c.ID)
 	p.Link(id, at)
@@ -94,7 +94,7 @@ func (i *Identity) Link(id string, p *engine.Profile, m *message.Message) {
 		i.pass(p.Redirect, m) // all of them are one user
 	case p.Redirect != "":
 		i.refuse(id, p.Redirect, m)
-	case p.Identified() && !m.Alias:
+	case p.Identified() && !m.Alias, p.LinksFull():
 		i.refuse(id, id, m)
 	case len(p.Links) > 0 && !above(m.Rank, to, p.Rank, id):
 		i.Send(to, &message.Message{Kind: message.Raise, From: id, Rank: p.Rank, Hops: m.Hops, Alias: m.Alias, Received: m.Received})

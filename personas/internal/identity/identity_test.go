@@ -130,7 +130,7 @@ func (w *world) deliver(between [2]int) {
 				w.tb.Fatal(err)
 			}
 		}
-	case message.Tick, message.Resync:
+	case message.Tick, message.Resync, message.Await, message.Filled: // of partitions
 	}
 }
 
@@ -371,6 +371,34 @@ func TestTheBound(t *testing.T) {
 	w.settle(fixed())
 	if w.root("a3") != "u" {
 		t.Error("what was refused is not tried again when the time is over")
+	}
+}
+
+// TestLinksAreBounded: what a user may be called takes no more of their record than there is
+// room for, however the ids are claimed, and two users who have as many do not become one.
+func TestLinksAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 2)
+	w.bound = identity.Bound{Max: 1000, Per: time.Hour}
+	for i := range 200 {
+		id := fmt.Sprintf("%0200d", i)
+		w.call(order(fmt.Sprint("u", i%2), "a"+id))
+		w.call(alias(fmt.Sprint("u", i%2), "p"+id))
+		w.settle(fixed())
+	}
+	u, limited := w.profile("u0"), w.counts[identity.Limited]
+	if !u.LinksFull() || len(u.Links) > 120 || limited < 100 || len(u.Refused) == 0 {
+		t.Fatalf("%d links, %d were limited, %d are shown", len(u.Links), limited, len(u.Refused))
+	}
+	w.call(alias("u1", "u0"))
+	w.settle(fixed())
+	if w.root("u0") != "u0" || w.counts[identity.Limited] != limited+1 {
+		t.Error("two users who have all the ids that they may have are one")
+	}
+	for _, id := range []string{"u0", "u1"} {
+		if size := len(w.profile(id).Append(nil)); size > engine.MaxRecordBytes {
+			t.Errorf("the record of %s has %d bytes", id, size)
+		}
 	}
 }
 

@@ -25,14 +25,16 @@ const (
 	Raise   Kind = "raise"   // its user has to stand higher to get an id that they claimed
 	Forget  Kind = "forget"  // the user that its user was merged into was deleted
 	Resync  Kind = "resync"  // one destination is to be told once more of a definition
+	Await   Kind = "await"   // a partition asks whether another one has filled leaves, too
+	Filled  Kind = "filled"  // it has, and has passed on all calls of before
 )
 
 // MaxHops is how often a record is passed on before it is given up: more than so many
 // merges in a row nobody can want.
 const MaxHops = 256
 
-// Message is one record. The key is the user whom it concerns; a tick and a resync have
-// none.
+// Message is one record. The key is the user whom it concerns; what is said to a partition
+// has none.
 type Message struct {
 	Kind Kind `json:"kind"`
 	// End is, of a tick, where the partition of raw-events ended when it was written.
@@ -56,7 +58,9 @@ type Message struct {
 	Rank uint64 `json:"rank,omitempty"`
 	// Request is, of a forgetting, the id of the deletion request.
 	Request string `json:"request,omitempty"`
-	// Leaves are, of a call, those that it is for. Live says that it comes as it was taken
+	// Num is, of what one partition says to another, the one that says it.
+	Num int32 `json:"num,omitempty"`
+	// Leaves are, of a call, those that it is for, and else those that are meant. Live says that it comes as it was taken
 	// in, and not from a backfill.
 	Leaves []engine.LeafID `json:"leaves,omitempty"`
 	Live   bool            `json:"live,omitempty"`

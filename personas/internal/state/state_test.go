@@ -162,3 +162,33 @@ func TestTies(t *testing.T) {
 		}
 	}
 }
+
+// TestAFullSetForgets: at its cap a set has all of its values, and each time that they came;
+// one past it the oldest is forgotten, with when it came, and begins anew if it comes again.
+func TestAFullSetForgets(t *testing.T) {
+	t.Parallel()
+	between := definition.Window{Kind: definition.Between, Far: 90 * day, Near: 30 * day}
+	for _, c := range []struct {
+		most, dropped int
+		want          [3]string // while the first visit is in the window, when all three are, and when the last one is alone
+	}{
+		{2, 0, [3]string{`["x"]`, `["x","y"]`, `["x"]`}},
+		{1, 2, [3]string{`[]`, `["x"]`, `["x"]`}},
+	} {
+		s := state.SpecOf(definition.Unique, between, c.most)
+		q := state.Query{Spec: &s, Take: definition.Unique, Window: state.WindowOf(between)}
+		st, dropped := s.New(), 0
+		for i, value := range []string{`"x"`, `"y"`, `"x"`} {
+			_, n := st.Fold(&s, state.Event{At: int64(1+i) * 10 * day.Milliseconds(), Value: []byte(value)})
+			dropped += n
+		}
+		if dropped != c.dropped {
+			t.Errorf("at most %d: %d were dropped, expected %d", c.most, dropped, c.dropped)
+		}
+		for i, days := range []int64{45, 70, 115} {
+			if got := string(q.Get(st, days*day.Milliseconds()).JSON()); got != c.want[i] {
+				t.Errorf("at most %d, on day %d: %s, expected %s", c.most, days, got, c.want[i])
+			}
+		}
+	}
+}

@@ -155,7 +155,7 @@ func (d *Dispatcher) Done(j *Job, o outcome.Outcome) *Job {
 		d.discharge(j)
 		j.queue.Lanes.Release(j.key)
 		d.seek(p) // there is room for more of what was set aside
-	case j.slot:
+	case j.aloft:
 		p.aloft--
 	default:
 		d.unpark(j) // it never left the partition's account

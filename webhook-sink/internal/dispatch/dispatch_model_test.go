@@ -41,6 +41,9 @@ type model struct {
 	aside  int            // keys that were away at checks
 
 	replays, putBack int // starts of replayed events, and how many of them were withheld
+
+	held     map[string]bool // destinations for which nothing may start
+	heldBack int             // retries of theirs that were put back
 }
 
 const (
@@ -59,7 +62,7 @@ func newModel(t *testing.T, random *rand.Rand) *model {
 		t: t, random: random, floor: newFloor(t, modelLimits(random)),
 		byName: make(map[partition.Place]*modelLog), down: make(map[string]bool), polite: random.IntN(3) == 0,
 		jobs: make(map[*Job]bool), busy: make(map[string]*Job), last: make(map[string]int64),
-		naps: make(map[*queues.Queue[*Job]]time.Time), events: make(map[string]int),
+		naps: make(map[*queues.Queue[*Job]]time.Time), events: make(map[string]int), held: make(map[string]bool),
 	}
 	topics := []string{onFiveSeconds, onTwoMinutes}
 	for d := range modelDestinations {
@@ -107,6 +110,20 @@ func (m *model) backlog() {
 	for range 20 + m.random.IntN(30) {
 		m.event(m.logs[m.random.IntN(modelPartitions)], h)
 	}
+}
+
+// hold has nothing start for a destination, or lets it go on.
+func (m *model) hold(id string, is bool) {
+	m.floor.mu.Lock()
+	m.held[id] = is
+	m.floor.mu.Unlock()
+	var ids []string
+	for id, is := range m.held {
+		if is {
+			ids = append(ids, id)
+		}
+	}
+	m.floor.Hold(ids)
 }
 
 func (m *model) upTo(d time.Duration) time.Duration { return time.Duration(m.random.Int64N(int64(d))) }
@@ -163,6 +180,9 @@ func (m *model) outcome(j *Job) outcome.Outcome {
 	h, c := j.Headers, j.Case()
 	o := outcome.Outcome{Took: time.Since(j.began)}
 	switch {
+	case !c.Slot && m.held[h.Destination] && !h.Due.After(time.Now()):
+		m.again(h, time.Now().Add(5*time.Second+m.upTo(time.Minute)), false)
+		m.heldBack++
 	case !c.Slot && !c.Reserved.IsZero():
 		m.again(h, c.Reserved, true)
 	case !c.Slot:
@@ -276,7 +296,7 @@ func (m *model) pass(d time.Duration) {
 }
 
 func (m *model) step() {
-	switch m.random.IntN(22) {
+	switch m.random.IntN(23) {
 	case 0, 1, 2, 3, 4, 5:
 		if l := m.log(); !m.paused(l) || m.random.IntN(10) == 0 {
 			m.fetch(l, 1+m.random.IntN(8))
@@ -292,6 +312,9 @@ func (m *model) step() {
 	case 15:
 		id := "d" + strconv.Itoa(m.random.IntN(modelDestinations))
 		m.down[id] = !m.down[id]
+	case 22:
+		id := "d" + strconv.Itoa(m.random.IntN(modelDestinations))
+		m.hold(id, !m.held[id] && m.random.IntN(2) == 0)
 	case 18:
 		if m.random.IntN(4) == 0 {
 			m.backlog()
@@ -304,7 +327,7 @@ func (m *model) step() {
 }
 
 func TestDispatcherKeepsItsPromises(t *testing.T) {
-	aside, replays, putBack := 0, 0, 0
+	aside, replays, putBack, heldBack := 0, 0, 0, 0
 	for seed := range uint64(40) {
 		synctest.Test(t, func(t *testing.T) {
 			m := newModel(t, rand.New(rand.NewPCG(seed, 9)))
@@ -319,10 +342,11 @@ func TestDispatcherKeepsItsPromises(t *testing.T) {
 			} else {
 				m.drain()
 			}
-			aside, replays, putBack = aside+m.aside, replays+m.replays, putBack+m.putBack
+			aside, replays, putBack, heldBack = aside+m.aside, replays+m.replays, putBack+m.putBack, heldBack+m.heldBack
 		})
 	}
-	if aside < 1000 || replays < 1000 || putBack < 100 {
-		t.Errorf("%d times a key was away at a check, %d replayed events started, %d were withheld; expected many", aside, replays, putBack)
+	if aside < 1000 || replays < 1000 || putBack < 100 || heldBack < 100 {
+		t.Errorf("%d times a key was away at a check, %d replayed events started, %d were withheld, %d retries put back while held; expected many",
+			aside, replays, putBack, heldBack)
 	}
 }

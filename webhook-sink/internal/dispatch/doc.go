@@ -17,6 +17,7 @@
 //
 //	dispatch      Take, Done and Stop: the way of a job, what is in flight
 //	assignment    partitions come and go
+//	hold          destinations for which nothing may start
 //	first         first attempts enter queues; keys that are set aside leave them, and return
 //	retries       from parked over due to a slot, or on to another topic
 //	progress      what is read, unfinished and to be committed

@@ -94,7 +94,7 @@ func (d *Dispatcher) seek(p *part) {
 
 // sought is the part that is to be read next; nil for none.
 func (d *Dispatcher) sought(p *part) *Reread {
-	if p.AsideKeys() == 0 || p.closing || d.stopped {
+	if p.AsideKeys() == 0 || p.closing || d.stopped || d.queues.IsHeld(p.Destination) {
 		return nil
 	}
 	q := d.feed(p)

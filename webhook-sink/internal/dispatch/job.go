@@ -38,6 +38,7 @@ type Job struct {
 	aside *partition.Key
 
 	slot     bool      // it holds a slot of its destination; a retry without one is only put back
+	aloft    bool      // a retry that waited for a slot, so it has left its partition's account
 	began    time.Time // when it got that slot
 	beside   bool      // others of a replay were in flight at its destination then
 	turn     time.Time // when a retry is looked at

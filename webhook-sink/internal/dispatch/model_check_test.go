@@ -27,6 +27,9 @@ func (m *model) begun(j *Job) {
 	case l.known[j.Record.Offset]:
 		m.t.Errorf("%v@%d started again after it was committed as finished", l.at, j.Record.Offset)
 	}
+	if m.held[j.part.Destination] || j.slot && m.held[j.Headers.Destination] {
+		m.t.Errorf("%v@%d started though its destination is held", l.at, j.Record.Offset)
+	}
 	m.jobs[j] = true
 	if !j.IsRetry() {
 		j.Read() // as a worker does
@@ -64,8 +67,9 @@ func (m *model) begunRetry(j *Job) {
 		m.t.Errorf("attempt %s before it is due", early)
 	case j.slot:
 		delete(m.naps, j.queue)
-	case j.reserved.IsZero() && early < shortest:
+	case j.reserved.IsZero() && early < shortest && !m.held[j.Headers.Destination]:
 		m.t.Errorf("put on, though it is due in %s", early)
+	case m.held[j.Headers.Destination]:
 	case !j.reserved.IsZero() && ahead < shortest:
 		m.t.Errorf("put back for a slot only %s ahead", ahead)
 	}
@@ -153,7 +157,7 @@ func (m *model) aloft() map[int64]map[*part]bool {
 		all[j.Record.Offset][j.part] = true
 	}
 	for _, j := range m.floor.flying {
-		if j.slot {
+		if j.aloft {
 			note(j)
 		}
 	}
@@ -218,6 +222,10 @@ func (m *model) checkIdle(id string, q *queues.Queue[*Job]) {
 	f := m.floor
 	switch {
 	case m.halted:
+	case m.held[id] && q.Due.Len() > 0:
+		m.t.Fatalf("%d retries of %s wait in memory, which is held", q.Due.Len(), id)
+	case m.held[id]:
+		delete(m.naps, q)
 	case q.Lanes.Ready() && f.queues.Limits.Room(q.Slots, f.queues.InFlight):
 		m.t.Fatalf("a first attempt of %s could start", id)
 	case q.Due.Len() == 0 || !f.queues.Limits.Retry(q.Slots, f.queues.InFlight):
@@ -237,6 +245,8 @@ func (m *model) checkReplays(id string, r *queues.Queue[*Job]) {
 	f, live := m.floor, m.floor.queues.ByID[id]
 	switch {
 	case m.halted:
+	case m.held[id]:
+		delete(m.naps, r)
 	case !r.Lanes.Ready() || live.Lanes.Ready() || live.Due.Len() > 0 || !f.queues.MayReplay(r, time.Now()):
 		delete(m.naps, r)
 	case !r.Napping:
@@ -259,6 +269,9 @@ func (m *model) gauge(name string, g prometheus.Gauge, expected int) {
 func (m *model) drain() {
 	clear(m.down)
 	m.calm = true
+	for id := range m.held {
+		m.hold(id, false)
+	}
 	for _, l := range m.logs {
 		if !l.mine {
 			l.gain(m.floor)

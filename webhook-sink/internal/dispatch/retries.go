@@ -51,7 +51,8 @@ func (d *Dispatcher) wake(p *part) {
 }
 
 // meet deals with one retry whose turn has come. One that goes on to another
-// topic, or to dead-letters, needs no slot.
+// topic, or to dead-letters, needs no slot. Those of a destination that is held are put back
+// too: waiting here they would take room from the retries of others.
 func (d *Dispatcher) meet(j *Job, now time.Time) {
 	left := j.Headers.Due.Sub(now)
 	switch {
@@ -59,9 +60,8 @@ func (d *Dispatcher) meet(j *Job, now time.Time) {
 		// Too little for any topic: it waits here.
 		j.turn = j.Headers.Due
 		j.part.parked.Add(j)
-	case left > 0 || j.Err != nil || j.Headers.Destination == "":
-		d.run(j)
-		d.Start(j)
+	case left > 0 || j.Err != nil || j.Headers.Destination == "" || d.queues.IsHeld(j.Headers.Destination):
+		d.putBack(j)
 	default:
 		d.arrive(j, now)
 	}
@@ -79,13 +79,13 @@ func (d *Dispatcher) arrive(j *Job, now time.Time) {
 	j.queue = q
 	if !d.queues.MayWait(q, j.size, j.Headers.Reserved, j.part.aloft >= maxAloft, now) {
 		j.reserved = d.queues.Reserve(q, now)
-		d.run(j)
-		d.Start(j)
+		d.putBack(j)
 		return
 	}
 	// What waits here is bounded by itself, so it is off the partition's account: a
 	// destination that hangs must not pause the partition for others.
 	d.unpark(j)
+	j.aloft = true
 	j.part.aloft++
 	d.queues.PushDue(q, j, j.size)
 	d.queues.LineUp(q)

@@ -24,6 +24,7 @@ type Views struct {
 type gathered struct {
 	byDestination, byDelay, ofReplays       lag.Gauges
 	busyKeys, busyEvents, stalled, breakers *prometheus.Desc
+	onPause                                 *prometheus.Desc
 }
 
 func newGathered() gathered {
@@ -53,6 +54,8 @@ func newGathered() gathered {
 			Oldest: desc("oldest_retry_seconds",
 				"How long the first event on the retry topic of a delay that is not finished has been there, on the partitions of this process; 0 when there is none. It is one and a half delays at most while retries are on time.", "delay"),
 		},
+		onPause: desc("paused",
+			"Destinations whose deliveries are paused, from `anabranch destinations pause` until they are resumed; there are no series of others.", "destination"),
 		stalled: desc("stalled_seconds",
 			"Longest time for which a partition of this process has stood still with records to read and room for them, while the brokers answered; 0 when none does."),
 		breakers: desc("breakers",
@@ -110,7 +113,7 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	m.byDestination.Describe(ch)
 	m.byDelay.Describe(ch)
 	m.ofReplays.Describe(ch)
-	for _, d := range []*prometheus.Desc{m.busyKeys, m.busyEvents, m.stalled, m.breakers} {
+	for _, d := range []*prometheus.Desc{m.busyKeys, m.busyEvents, m.stalled, m.breakers, m.onPause} {
 		ch <- d
 	}
 }
@@ -132,6 +135,11 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 		gauge(m.busyKeys, float64(b.busyKeys), label)
 		gauge(m.busyEvents, float64(b.busyEvents), label)
 	}
+	m.following.Lock()
+	for label, n := range m.paused {
+		gauge(m.onPause, float64(n), label)
+	}
+	m.following.Unlock()
 	for label, b := range replays {
 		m.ofReplays.Collect(ch, b.Total, now, label)
 	}

@@ -54,6 +54,10 @@ func attemptReasons() []schemas.Reason {
 func (m *Metrics) Follow(ws *workspace.Snapshot) {
 	m.following.Lock()
 	defer m.following.Unlock()
+	m.paused = make(map[string]int)
+	for _, id := range ws.PausedIDs() {
+		m.paused[m.destinations.Label(id)]++
+	}
 	for _, dest := range ws.DestinationsOf(workspace.TypeWebhooks) {
 		if _, known := m.known.Load(dest.ID); known {
 			continue

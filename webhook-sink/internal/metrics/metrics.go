@@ -32,6 +32,7 @@ type Metrics struct {
 	removed      *tally
 	following    sync.Mutex
 	tallies      map[string]*tally // by label
+	paused       map[string]int    // destinations, by label
 }
 
 // New returns metrics whose series are registered. Destinations says which of

@@ -64,7 +64,7 @@ func newSeries(reg prometheus.Registerer) *series {
 		deadLetters: counter("dead_letters_total",
 			"Events that were given up, by reason.", "reason"),
 		hops: counter("hops_total",
-			"Retries put back without an attempt: they got a slot in the future, or they are not due for longer than their topic's delay.").WithLabelValues(),
+			"Retries put back without an attempt: they got a slot in the future, they are not due for longer than their topic's delay, or their destination is paused.").WithLabelValues(),
 		leftOut: counter("left_out_total",
 			"Requests to endpoints that were not made, since the endpoint is down. An event for which that leaves no endpoint waits on a retry topic.", "destination"),
 		writeErrors: counter("write_errors_total",

@@ -11,6 +11,8 @@
 // line for slots, and their replays in another that is looked at when the first has no use
 // for one; so a replay takes no slot that a live event could have, of any destination.
 //
+// A destination that is held starts nothing, and keeps in memory what was fetched by then.
+//
 // # Non-obvious
 //
 //   - A destination's due retries and its fresh events take turns for its slots, so that
@@ -18,5 +20,6 @@
 //     (TestBacklogsOfBothKindsTakeTurns in package dispatch).
 //   - Keys of replays are not set aside: while a destination is down its replay rests for as
 //     long, and what was set aside would be read again and again meanwhile, with no room for
-//     it (TestDispatcherKeepsItsPromises in package dispatch did not end).
+//     it (TestDispatcherKeepsItsPromises in package dispatch did not end). Nor are those of a
+//     destination that is held, for the same reason.
 package queues

@@ -10,6 +10,9 @@ func (s *Queues[J]) LineUp(q *Queue[J]) {
 	if q.live != nil {
 		q = q.live
 	}
+	if q.held {
+		return
+	}
 	if !q.inTurn && s.hasRoom(q) && (q.Lanes.Ready() || q.Due.Len() > 0 && !q.Napping) {
 		q.inTurn = true
 		s.line.Push(q)
@@ -53,6 +56,9 @@ func (s *Queues[J]) IsEmpty() bool { return s.line.Len()+s.last.Len() == 0 }
 // more than that left to it by others, and a backlog of one kind would keep it
 // from the other for as long as it lasts.
 func (s *Queues[J]) pick(q *Queue[J], now time.Time) (j J, ok bool) {
+	if q.held { // since it lined up
+		return j, false
+	}
 	retry := !q.afterRetry
 	if j, ok = s.take(q, retry, now); !ok {
 		retry = !retry

@@ -45,6 +45,7 @@ type Queues[J any] struct {
 	line  FIFO[*Queue[J]] // those with something ready, in turn
 	last  FIFO[*Queue[J]] // those of replays, behind all of the others
 	fed   int             // queues that an assigned partition feeds
+	held  map[string]bool // destinations for which nothing may start
 	share float64         // of the group's retries that are ours
 }
 
@@ -69,6 +70,7 @@ type Queue[J any] struct {
 	topic   string // of its partitions, once one feeds it
 	feeders int    // assigned partitions of the topic that have brought something
 	paused  bool   // the topic is not fetched
+	held    bool   // nothing may start; of replays, the destination's says so
 	speed   quota.Speed
 
 	pace       *pace.Pace
@@ -93,7 +95,7 @@ func New[J any](o Options) *Queues[J] {
 func (s *Queues[J]) Of(id string) *Queue[J] {
 	q := s.ByID[id]
 	if q == nil {
-		q = &Queue[J]{Slots: new(quota.Slots), pace: pace.New(s.Shortest), yield: new(yield.Yield)}
+		q = &Queue[J]{held: s.held[id], Slots: new(quota.Slots), pace: pace.New(s.Shortest), yield: new(yield.Yield)}
 		q.pace.SetShare(s.share)
 		s.ByID[id] = q
 	}
@@ -187,9 +189,10 @@ func (s *Queues[J]) charge(q *Queue[J], size int, aside bool) {
 
 // resume is called whenever bytes leave a queue. A paused queue has some, and each of
 // them leaves one day, so none stays paused for ever: not when its partitions are
-// revoked, and not when they come back.
+// revoked, and not when they come back. One that is held stays paused while anything of it
+// is in memory.
 func (s *Queues[J]) resume(q *Queue[J]) {
-	if !q.paused {
+	if !q.paused || q.isHeld() && q.Bytes > 0 {
 		return
 	}
 	if _, low := s.Marks(q); q.Bytes < low {
@@ -202,21 +205,20 @@ func (s *Queues[J]) resume(q *Queue[J]) {
 // than the destination may have in memory, what cut is handed leaves it: the last of a
 // key's waiting events, of which kept says how many stay if keep bytes are to. A few
 // keys may hold much of it, and are not what the others wait for. If that does not help,
-// the topic pauses. That of replays pauses at once: they may rest for as long as an outage
+// the topic pauses, and that of a destination which is held at once. That of replays pauses at once: they may rest for as long as an outage
 // lasts, and a key that waits holds up nobody there but the rest of a replay.
 func (s *Queues[J]) Arrived(q *Queue[J], n int, kept func(waiting []J, keep int) int, cut func(rest []J)) {
 	high, _ := s.Marks(q)
 	if q.live == nil {
 		q.pace.Arrived(n, time.Now())
 	}
-	if q.live == nil && q.Bytes > high {
+	if q.live == nil && !q.held && q.Bytes > high {
 		keep := q.speed.Keep(high, s.FetchWait)
 		q.Lanes.Trim(func(waiting []J) int { return kept(waiting, keep) }, cut)
 	}
 	s.LineUp(q)
-	if q.Bytes > high && !q.paused {
-		q.paused = true
-		s.Pause(q.topic)
+	if q.Bytes > high || q.isHeld() {
+		s.rest(q)
 	}
 }
 

@@ -9,7 +9,7 @@ const longestNap = 5 * time.Second
 // mayReplay reports whether the first of a destination's replays is next there: nothing
 // live waits, and there are slots.
 func (s *Queues[J]) mayReplay(r *Queue[J]) bool {
-	return !r.Napping && r.Lanes.Ready() && !r.live.Lanes.Ready() && r.live.Due.Len() == 0 && s.hasRoom(r)
+	return !r.isHeld() && !r.Napping && r.Lanes.Ready() && !r.live.Lanes.Ready() && r.live.Due.Len() == 0 && s.hasRoom(r)
 }
 
 // MayReplay reports whether there are slots for the next of a destination's replays.

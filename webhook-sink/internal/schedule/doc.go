@@ -8,6 +8,10 @@
 // buried only then (TestJudge, TestARetryOfADestinationThatIsNotKnownYet in the sink's
 // package).
 //
+// A pause of a destination is no part of the window of its retries: each is put back until it
+// is over, and the time for which it was is written in it ([schemas.Headers.Paused]). First
+// attempts, which have no window yet, wait on the destination's own topic.
+//
 // # Non-obvious
 //
 //   - A retry goes to the topic on which its due time is between 0.75 and 1.5 delays

@@ -20,7 +20,7 @@ const (
 	Delivered  Ending = iota + 1
 	Retried           // attempted, failed, and waits on a retry topic
 	Withheld          // not attempted since its endpoints are down, and waits on a retry topic
-	Hopped            // not attempted for want of a slot or of time, and waits on a retry topic once more
+	Hopped            // not attempted for want of a slot or of time, or since its destination is paused, and waits on a retry topic once more
 	Dead              // goes to dead-letters
 	Unfinished        // cut short by our own shutdown: nothing becomes of it here
 )
@@ -49,6 +49,7 @@ type Case struct {
 func (s *Schedule) Judge(c Case, ws *workspace.Snapshot, now time.Time) (*workspace.Destination, Fate) {
 	h := c.Headers
 	dest, known := ws.Destination(h.Destination)
+	pause, paused := ws.Paused(h.Destination)
 	switch {
 	case c.Err != nil:
 		return nil, deadFor(h, kafka.ReasonOf(c.Err), c.Err.Error())
@@ -56,13 +57,13 @@ func (s *Schedule) Judge(c Case, ws *workspace.Snapshot, now time.Time) (*worksp
 		return nil, deadFor(h, schemas.ReasonRecordInvalid, "header destination is missing")
 	case known && !dest.Is(workspace.TypeWebhooks):
 		return nil, deadFor(h, schemas.ReasonDestinationRemoved, "destination has no webhooks any more, its type is "+dest.Type)
-	case !known && s.isRecent(h.FirstAttempt, now):
-		return nil, hoppedTo(h, s.onward(now, now.Add(unknownPause)))
 	case !known:
-		return nil, deadFor(h, schemas.ReasonDestinationRemoved, "destination is not in the workspace")
+		return nil, s.unknown(h, now)
+	case paused && !h.FirstAttempt.IsZero() && !h.Due.After(now):
+		return nil, s.putBack(h, pause.Since, now)
 	case !dest.Enabled:
 		return nil, deadFor(h, schemas.ReasonDestinationDisabled, "destination is switched off")
-	case !h.FirstAttempt.IsZero() && now.After(s.end(h.FirstAttempt)):
+	case !h.FirstAttempt.IsZero() && now.After(s.end(began(&h))):
 		return nil, s.exceeded(h)
 	case h.Due.After(now):
 		return nil, hoppedTo(h, s.onward(now, h.Due))
@@ -72,6 +73,39 @@ func (s *Schedule) Judge(c Case, ws *workspace.Snapshot, now time.Time) (*worksp
 	return dest, Fate{}
 }
 
+// began is when the window of an event began, put off by the time that it was put back for
+// since its destination was paused: that is nobody's failure. Zero: it has not begun.
+func began(h *schemas.Headers) time.Time {
+	if h.FirstAttempt.IsZero() {
+		return h.FirstAttempt
+	}
+	return h.FirstAttempt.Add(h.Paused)
+}
+
+// putBack is the fate of a retry whose time comes while its destination is paused, since a
+// time. It waits for as long as it has waited for that, in the steps of the delays, so that a
+// short pause costs little time and a long one few writes. Between when it would have been
+// attempted and when it is due next its window does not pass.
+func (s *Schedule) putBack(h schemas.Headers, since, now time.Time) Fate {
+	if since.Before(h.Due) {
+		since = h.Due
+	}
+	if since.After(now) {
+		since = now
+	}
+	delay := s.delays[0]
+	for _, d := range s.delays {
+		if d <= h.Paused {
+			delay = d
+		}
+	}
+	wait := s.spread(delay)
+	due := now.Add(wait)
+	h.Paused += due.Sub(since)
+	h.Reserved = false
+	return hoppedTo(h, appointment{due: due, topic: schemas.RetryTopic(s.fit(wait))})
+}
+
 // A retry of a destination that this sink does not know may be of a new one: retry
 // topics are shared, and another sink, which has read of it, made the first attempt. So
 // for a while it is put back instead of buried.
@@ -79,6 +113,14 @@ const (
 	unknownFor   = time.Minute
 	unknownPause = 5 * time.Second
 )
+
+// unknown is the fate of a record whose destination is not in the workspace.
+func (s *Schedule) unknown(h schemas.Headers, now time.Time) Fate {
+	if s.isRecent(h.FirstAttempt, now) {
+		return hoppedTo(h, s.onward(now, now.Add(unknownPause)))
+	}
+	return deadFor(h, schemas.ReasonDestinationRemoved, "destination is not in the workspace")
+}
 
 // isRecent reports whether the first attempt was made so lately that the destination
 // may be new. First attempts themselves, which have made none, come from its own topic,
@@ -91,7 +133,7 @@ func (s *Schedule) isRecent(first, now time.Time) bool {
 // and was given a slot in the future. One beyond the window is of no use: it
 // comes at the window's end then, and takes its chance.
 func (s *Schedule) reserved(h schemas.Headers, slot, now time.Time) Fate {
-	first := h.FirstAttempt
+	first := began(&h)
 	if first.IsZero() {
 		first = now
 	}
@@ -102,16 +144,16 @@ func (s *Schedule) reserved(h schemas.Headers, slot, now time.Time) Fate {
 // Last reports whether an attempt at a record now is its last, so that it must be
 // made even if it can hardly succeed.
 func (s *Schedule) Last(h *schemas.Headers, now time.Time) bool {
-	return s.last(now, h.FirstAttempt, h.Attempt+h.Withheld)
+	return s.last(now, began(h), h.Attempt+h.Withheld)
 }
 
-// After decides the fate of an event after an attempt that began at began and
+// After decides the fate of an event after an attempt that began at a time and
 // ended with o at now.
-func (s *Schedule) After(h schemas.Headers, o outcome.Outcome, began, now time.Time) Fate {
-	if h.FirstAttempt.IsZero() || h.FirstAttempt.After(began) {
+func (s *Schedule) After(h schemas.Headers, o outcome.Outcome, at, now time.Time) Fate {
+	if h.FirstAttempt.IsZero() || h.FirstAttempt.After(at) {
 		// A first attempt in the future means that a clock went back. Counting
 		// from now at least bounds the window by its own length.
-		h.FirstAttempt = began
+		h.FirstAttempt, h.Paused = at, 0
 	}
 	h.Due, h.Reserved = time.Time{}, false
 	if o.Verdict == outcome.Withheld {
@@ -125,12 +167,12 @@ func (s *Schedule) After(h schemas.Headers, o outcome.Outcome, began, now time.T
 		return deadFor(h, o.Reason, o.Detail)
 	case outcome.Retry:
 		h.Reason, h.Detail, h.Endpoints = o.Reason, o.Detail, o.Endpoints
-		at, ok := s.again(now, h.FirstAttempt, h.Attempt+h.Withheld, o.RetryAfter)
+		next, ok := s.again(now, began(&h), h.Attempt+h.Withheld, o.RetryAfter)
 		if !ok {
 			return s.exceeded(h)
 		}
-		h.Due = at.due
-		return Fate{Ending: Retried, Topic: at.topic, Headers: h}
+		h.Due = next.due
+		return Fate{Ending: Retried, Topic: next.topic, Headers: h}
 	default: // abandoned
 		return Fate{Ending: Unfinished, Headers: h}
 	}
@@ -145,18 +187,18 @@ func (s *Schedule) withheld(h schemas.Headers, o outcome.Outcome, now time.Time)
 		h.Reason, h.Detail = o.Reason, o.Detail
 	}
 	h.Withheld = min(h.Withheld+1, schemas.MaxAttempts)
-	at := s.untilProbe(now, h.FirstAttempt, o.Until, h.Attempt+h.Withheld)
+	at := s.untilProbe(now, began(&h), o.Until, h.Attempt+h.Withheld)
 	if last {
 		// A last attempt is made even at an endpoint that is down, but only by some
 		// events at a time, and this one was not among them. Its window is not over
 		// yet: it gets another chance right before the end (a due time beyond the end
 		// means that). Only where no time is left for that is it given up: within two
 		// of the shortest delays it might come back after the end.
-		end := s.end(h.FirstAttempt)
+		end := s.end(began(&h))
 		if end.Sub(now) < 2*s.delays[0] {
 			return s.exceeded(h)
 		}
-		at = s.within(now, h.FirstAttempt, end.Add(1))
+		at = s.within(now, began(&h), end.Add(1))
 	}
 	h.Due = at.due
 	return Fate{Ending: Withheld, Topic: at.topic, Headers: h}
@@ -177,6 +219,9 @@ func (s *Schedule) exceeded(h schemas.Headers) Fate {
 	detail := fmt.Sprintf("not delivered within %s, attempts: %d", Brief(s.window), h.Attempt)
 	if h.Withheld > 0 {
 		detail += fmt.Sprintf(", held back while the endpoint was down: %d", h.Withheld)
+	}
+	if h.Paused > 0 {
+		detail += ", beside " + Brief(h.Paused.Round(time.Second)) + " in which the destination was paused"
 	}
 	if h.Reason != "" {
 		detail += "; it last failed with " + string(h.Reason)

@@ -28,7 +28,7 @@ type simGroup struct {
 	commitEvery time.Duration
 	random      func() float64
 
-	workspace  *workspace.Snapshot
+	workspace  *workspace.Live
 	broker     *simBroker
 	net        *simNet
 	books      *simBooks
@@ -78,12 +78,30 @@ func newSimGroup(p simPlan) *simGroup {
 			g.broker.create(schemas.ReplayTopic(id), max(p.partitions, 1))
 		}
 	}
-	g.workspace = workspace.NewSnapshot(nil, destinations)
+	g.workspace = workspace.NewLive(workspace.NewSnapshot(nil, destinations))
 	for _, delay := range g.delays {
 		g.broker.create(schemas.RetryTopic(delay), max(p.retryPartitions, 1))
 	}
 	g.broker.create(schemas.TopicDeadLetters, 1)
 	return g
+}
+
+// pause has all members send nothing to these destinations, and to all others.
+func (g *simGroup) pause(ids ...string) {
+	doc := workspace.Document{Pauses: make(map[string]workspace.Pause)}
+	for _, d := range g.workspace.Load().Destinations() {
+		doc.Destinations = append(doc.Destinations, *d)
+	}
+	for _, id := range ids {
+		doc.Pauses[id] = workspace.Pause{Since: time.Now()}
+		if p, already := g.workspace.Load().Paused(id); already {
+			doc.Pauses[id] = p
+		}
+	}
+	g.workspace.Store(doc.Snapshot())
+	for _, m := range g.members {
+		m.dispatcher.Hold(g.workspace.Load().PausedIDs())
+	}
 }
 
 // simHost is the host of a destination's i-th endpoint.

@@ -83,7 +83,7 @@ func (g *simGroup) newMember(skew time.Duration) *simMember {
 	m.attempter = attempter
 	worker := New(Options{
 		Schedule:    schedule.New(g.delays, g.window, g.random),
-		Workspace:   func() *workspace.Snapshot { return g.workspace },
+		Workspace:   g.workspace.Load,
 		Attempt:     m.attempt,
 		Write:       m.write,
 		Account:     func(j *dispatch.Job, f schedule.Fate) { g.books.ended(m, j, f) },
@@ -106,6 +106,7 @@ func (g *simGroup) newMember(skew time.Duration) *simMember {
 		},
 		Reread: func(r *dispatch.Reread) { m.workers.Go(func() { m.reread(r) }) },
 	})
+	m.dispatcher.Hold(g.workspace.Load().PausedIDs())
 	m.loops.Go(m.fetchLoop)
 	m.loops.Go(m.commitLoop)
 	return m

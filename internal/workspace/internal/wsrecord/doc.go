@@ -12,6 +12,10 @@
 //	trait/orders_30d       {"revision":1,"definition":{"id":"orders_30d","take":"count",…}}
 //	identity/settings      {"anonymousIds":{"max":100,"per":"7d"}}
 //	workspace/applied {}
+//	pause/crm         {"by":"ada","since":"2026-11-21T03:12:00Z"}
+//
+// A pause is there while nothing is sent to its destination, and goes with it. No file says
+// anything of it, so that no file that is applied ends it.
 //
 // The revision of a definition grows by one with each change. The topic keeps the last
 // record of a key alone, so that tells the earlier versions too: up to nineteen of them, with

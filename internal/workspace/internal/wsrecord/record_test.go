@@ -76,10 +76,10 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 		return `{"type":"webhooks","endpoints":[{"url":"http://h"` + member + `}]}`
 	}
 	tests := map[string]struct{ key, value, want string }{
-		"another kind":       {"Audience/a", "{}", `key "Audience/a": expected source/<id>, destination/<id>, audience/<id>, trait/<id>, identity/settings or workspace/applied`},
-		"no kind":            {"a", "{}", `key "a": expected source/<id>, destination/<id>, audience/<id>, trait/<id>, identity/settings or workspace/applied`},
-		"no id":              {"source/", "{}", `key "source/": expected source/<id>, destination/<id>, audience/<id>, trait/<id>, identity/settings or workspace/applied`},
-		"an id with a slash": {"source/a/b", "{}", `key "source/a/b": expected source/<id>, destination/<id>, audience/<id>, trait/<id>, identity/settings or workspace/applied`},
+		"another kind":       {"Audience/a", "{}", `key "Audience/a": expected source/<id>, destination/<id>, audience/<id>, trait/<id>, identity/settings, pause/<id> or workspace/applied`},
+		"no kind":            {"a", "{}", `key "a": expected source/<id>, destination/<id>, audience/<id>, trait/<id>, identity/settings, pause/<id> or workspace/applied`},
+		"no id":              {"source/", "{}", `key "source/": expected source/<id>, destination/<id>, audience/<id>, trait/<id>, identity/settings, pause/<id> or workspace/applied`},
+		"an id with a slash": {"source/a/b", "{}", `key "source/a/b": expected source/<id>, destination/<id>, audience/<id>, trait/<id>, identity/settings, pause/<id> or workspace/applied`},
 		"no JSON":            {"source/a", "{", `"a": offset 1: not JSON`},
 		"empty":              {"source/a", "", `"a": offset 0: not JSON`},
 		"another kind of it": {"source/a", "[]", `"a": expected an object`},

@@ -14,7 +14,10 @@ import (
 	"github.com/anabranch/anabranch/schemas"
 )
 
-const keyApplied = "workspace/applied"
+const (
+	keyApplied = "workspace/applied"
+	kindPause  = "pause"
+)
 
 func recordKey(kind, id string) string { return kind + "/" + id }
 
@@ -27,6 +30,7 @@ type Table struct {
 	entries map[string]map[string]entry // by kind and id
 	single  map[string]bool             // kinds of which there is only one entry
 	later   map[string]bool             // keys of records of a later version
+	pauses  map[string]workspace.Pause  // by destination
 }
 
 // entry is what a record says.
@@ -37,7 +41,10 @@ type entry struct {
 
 // NewTable returns the state of an empty topic.
 func NewTable() *Table {
-	t := &Table{shapes: make(map[string]*kind.Shape), entries: make(map[string]map[string]entry), later: make(map[string]bool), single: make(map[string]bool)}
+	t := &Table{
+		shapes: make(map[string]*kind.Shape), entries: make(map[string]map[string]entry), later: make(map[string]bool), single: make(map[string]bool),
+		pauses: make(map[string]workspace.Pause),
+	}
 	for _, section := range workspace.Declaration().Fields {
 		t.shapes[section.Kind], t.entries[section.Kind] = section.Entry(), make(map[string]entry)
 		t.single[section.Kind] = section.Form != kind.List
@@ -71,6 +78,8 @@ func (t *Table) set(key string, text []byte) error {
 	of, id, _ := strings.Cut(key, "/")
 	known := t.shapes[of] != nil
 	switch {
+	case of == kindPause && schemas.ValidID(id):
+		return t.setPause(id, text)
 	case !known && schemas.ValidID(of) && (schemas.ValidID(id) || definition.ValidID(id)):
 		return fmt.Errorf("key %.80q: %w", key, ErrKind)
 	case !known || !t.validID(of, id):
@@ -101,7 +110,7 @@ func (t *Table) read(of, id string, text []byte) error {
 
 // Snapshot returns the workspace that the records say.
 func (t *Table) Snapshot() *workspace.Snapshot {
-	var doc workspace.Document
+	doc := workspace.Document{Pauses: t.pauses}
 	to := reflect.ValueOf(&doc).Elem()
 	for _, section := range workspace.Declaration().Fields {
 		held := to.Field(section.Index)
@@ -144,5 +153,5 @@ func keys() string {
 		}
 		all.WriteString(recordKey(section.Kind, id) + ", ")
 	}
-	return strings.TrimSuffix(all.String(), ", ") + " or " + keyApplied
+	return all.String() + recordKey(kindPause, "<id>") + " or " + keyApplied
 }

@@ -1,10 +1,11 @@
-package store
+package objects
 
 import (
 	"context"
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -120,4 +121,28 @@ func (d *directory) Has(_ context.Context, name string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// List implements [Store].
+func (d *directory) List(_ context.Context, dir string) ([]Entry, error) {
+	found, err := os.ReadDir(d.path(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	all := make([]Entry, 0, len(found))
+	for _, f := range found {
+		info, gone := f.Info()
+		if errors.Is(gone, fs.ErrNotExist) {
+			continue // a temporary file, which has its name by now
+		}
+		if gone != nil {
+			return nil, gone
+		}
+		e := Entry{Name: path.Join(dir, f.Name()), Modified: info.ModTime()}
+		if info.IsDir() {
+			e.Name += "/"
+		}
+		all = append(all, e)
+	}
+	return all, err
 }

@@ -1,4 +1,4 @@
-package store
+package objects
 
 import (
 	"context"
@@ -16,16 +16,29 @@ type Owner struct {
 	ID    string `json:"id"` // of the topic: one that is made again has another
 }
 
-// Claim has a place belong to a topic, and is an error where it belongs to another one.
-func Claim(ctx context.Context, in Store, by Owner) error {
+// OwnerOf returns the topic that the archive of a place is of; false: there is no archive.
+func OwnerOf(ctx context.Context, in Store) (owner Owner, there bool, err error) {
 	text, there, err := in.Get(ctx, ClaimName)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", ClaimName, err)
+		return owner, false, fmt.Errorf("read %s: %w", ClaimName, err)
 	}
 	if there {
-		return compare(text, by)
+		owner, err = parse(text)
 	}
-	if text, err = json.Marshal(by); err != nil {
+	return owner, there, err
+}
+
+// Claim has a place belong to a topic, and is an error where it belongs to another one.
+func Claim(ctx context.Context, in Store, by Owner) error {
+	owner, there, err := OwnerOf(ctx, in)
+	if err != nil {
+		return err
+	}
+	if there {
+		return compare(owner, by)
+	}
+	text, err := json.Marshal(by)
+	if err != nil {
 		return err
 	}
 	if err = in.Put(ctx, ClaimName, append(text, '\n')); err != nil {
@@ -34,11 +47,14 @@ func Claim(ctx context.Context, in Store, by Owner) error {
 	return nil
 }
 
-func compare(text []byte, by Owner) error {
-	var owner Owner
-	if err := json.Unmarshal(text, &owner); err != nil {
-		return fmt.Errorf("%s: found %.100q, expected the topic that the archive is of: %w", ClaimName, text, err)
+func parse(text []byte) (owner Owner, err error) {
+	if err = json.Unmarshal(text, &owner); err != nil {
+		err = fmt.Errorf("%s: found %.100q, expected the topic that the archive is of: %w", ClaimName, text, err)
 	}
+	return owner, err
+}
+
+func compare(owner, by Owner) error {
 	if owner != by {
 		return fmt.Errorf("%s: found the archive of %s with the id %s, expected %s with the id %s: an archive needs a directory or prefix of its own, and a topic that was created again a new one",
 			ClaimName, owner.Topic, owner.ID, by.Topic, by.ID)

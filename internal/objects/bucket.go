@@ -1,4 +1,4 @@
-package store
+package objects
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -85,6 +87,23 @@ func (b bucket) Has(ctx context.Context, name string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// List implements [Store].
+func (b bucket) List(ctx context.Context, dir string) (all []Entry, err error) {
+	if dir = strings.TrimSuffix(dir, "/"); dir != "" {
+		dir += "/"
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // or the client would go on listing after an error
+	for o := range b.client.ListObjects(ctx, b.name, minio.ListObjectsOptions{Prefix: b.prefix + dir}) {
+		if o.Err != nil {
+			return nil, o.Err
+		}
+		all = append(all, Entry{Name: strings.TrimPrefix(o.Key, b.prefix), Modified: o.LastModified})
+	}
+	slices.SortFunc(all, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
 }
 
 // absent reports whether there is no such object. That there is no such bucket is an error.

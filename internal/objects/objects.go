@@ -1,8 +1,11 @@
-package store
+package objects
 
 import (
 	"context"
 	"errors"
+	"time"
+
+	"github.com/anabranch/anabranch/internal/workspace"
 )
 
 // Store keeps objects by their names, whose steps are separated by slashes.
@@ -14,6 +17,15 @@ type Store interface {
 	Get(ctx context.Context, name string) (body []byte, there bool, err error)
 	// Has reports whether there is an object.
 	Has(ctx context.Context, name string) (bool, error)
+	// List returns what stands directly below a directory ("": all of the store), ascending
+	// by name; nothing of one that is not there.
+	List(ctx context.Context, directory string) ([]Entry, error)
+}
+
+// Entry is what a directory has: an object, or another directory.
+type Entry struct {
+	Name     string // from the root of the store; that of a directory ends with a slash
+	Modified time.Time
 }
 
 // Place says where an archive is: a directory, or a bucket. Places can be compared.
@@ -27,6 +39,14 @@ type Place struct {
 	// AccessKey and SecretKey; empty: those that the environment, a file of Amazon's tools or
 	// the machine's role gives.
 	AccessKey, SecretKey string
+}
+
+// PlaceOf is where a destination's archive is.
+func PlaceOf(a *workspace.Archive) Place {
+	return Place{
+		Directory: a.Directory, Bucket: a.Bucket, Endpoint: a.Endpoint, Region: a.Region, Prefix: a.Prefix,
+		AccessKey: a.AccessKey.Reveal(), SecretKey: a.SecretKey.Reveal(),
+	}
 }
 
 // String names the place for people. It has no secret.

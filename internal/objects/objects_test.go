@@ -1,4 +1,4 @@
-package store
+package objects
 
 import (
 	"bytes"
@@ -8,9 +8,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
@@ -192,6 +194,40 @@ func TestPlacesAreNamed(t *testing.T) {
 	} {
 		if got := p.String(); got != want {
 			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// TestLists have what stands directly below a directory, in order.
+func TestLists(t *testing.T) {
+	t.Parallel()
+	for kind, at := range places(t) {
+		s, ctx := open(t, at), t.Context()
+		if all, err := s.List(ctx, ""); len(all) > 0 || err != nil {
+			t.Errorf("%s: lists what was never stored: %v, %v", kind, all, err)
+		}
+		for _, name := range []string{"web/2026-11-24/a", "web/2026-11-23/c", "web/2026-11-23/b", "app/2026-11-23/a", ClaimName} {
+			if err := s.Put(ctx, name, []byte(name)); err != nil {
+				t.Fatalf("%s: %v", kind, err)
+			}
+		}
+		for dir, want := range map[string][]string{
+			"":                {ClaimName, "app/", "web/"},
+			"web":             {"web/2026-11-23/", "web/2026-11-24/"},
+			"web/2026-11-23/": {"web/2026-11-23/b", "web/2026-11-23/c"},
+			"we":              nil,
+		} {
+			all, err := s.List(ctx, dir)
+			var names []string
+			for _, e := range all {
+				names = append(names, e.Name)
+				if !strings.HasSuffix(e.Name, "/") && time.Since(e.Modified).Abs() > time.Hour {
+					t.Errorf("%s: %s was modified %s", kind, e.Name, e.Modified)
+				}
+			}
+			if err != nil || !slices.Equal(names, want) {
+				t.Errorf("%s: %q: %v, %v, want %v", kind, dir, names, err, want)
+			}
 		}
 	}
 }

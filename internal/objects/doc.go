@@ -1,7 +1,7 @@
-// Package store keeps the objects of an archive: in a directory, or in a bucket of what
-// speaks the protocol of S3.
+// Package objects keeps the objects of an archive: in a directory, or in a bucket of what
+// speaks the protocol of S3. The stage that archives writes them, and a replay reads them.
 //
-//	store      what both can do, and which one a place is
+//	objects    what both can do, and which one a place is
 //	directory  files that are there whole or not at all
 //	bucket     objects of a bucket
 //	claim      a place belongs to one topic
@@ -19,4 +19,4 @@
 //   - A temporary file has a name of its own each time. Two processes may write one object
 //     at once when one of them does not know yet that it has lost its partition: in a shared
 //     file, one could publish what the other has just cut to nothing (TestTwoWriteOneObject).
-package store
+package objects

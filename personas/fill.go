@@ -1,0 +1,80 @@
+package personas
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/anabranch/anabranch/internal/kafka/txn/runner"
+	"github.com/anabranch/anabranch/personas/internal/changelog"
+	"github.com/anabranch/anabranch/personas/internal/engine"
+	"github.com/anabranch/anabranch/personas/internal/message"
+)
+
+const (
+	// askEvery is how often partitions are asked, and mostAsked how many at once.
+	askEvery  = time.Second
+	mostAsked = 16
+)
+
+// await ends fills of which all partitions have passed on what they had, and asks those that
+// did not say so yet. It reports whether there is more to do at once.
+func (p *processor) await(ctx context.Context, t *runner.Transaction, w *work) (more bool) {
+	before := len(w.meta.Fills)
+	w.meta.Fills = slices.DeleteFunc(slices.Clone(w.meta.Fills), func(f changelog.Fill) bool { return len(f.Heard) >= p.count-1 })
+	if len(w.meta.Fills) < before {
+		w.meta.Sweep = new(changelog.Sweep) // now they can be told
+		return true
+	}
+	for i := range w.meta.Fills {
+		f := &w.meta.Fills[i]
+		if w.meta.Time < f.Asked+askEvery.Milliseconds() {
+			continue
+		}
+		f.Asked = w.meta.Time
+		m := &message.Message{Kind: message.Await, Num: w.num, Leaves: f.Leaves}
+		for _, num := range unheard(f, w.num, p.count) {
+			t.Write(ctx, w.from, m.Record(num, ""))
+		}
+	}
+	return false
+}
+
+// unheard are the first of the partitions that a fill waits for.
+func unheard(f *changelog.Fill, own int32, count int) (nums []int32) {
+	for num := range int32(count) {
+		if num != own && !slices.Contains(f.Heard, num) && len(nums) < mostAsked {
+			nums = append(nums, num)
+		}
+	}
+	return nums
+}
+
+// awaited answers a partition that waits, if this one has read all that it had for the
+// leaves: what it has passed on stands before the answer. Who is not done is asked again.
+func (p *processor) awaited(ctx context.Context, t *runner.Transaction, w *work, m *message.Message) (sent int) {
+	unread := func(id engine.LeafID) bool {
+		return !slices.Contains(w.meta.Leaves, id) || slices.ContainsFunc(w.meta.Fills, func(f changelog.Fill) bool {
+			return !f.Read() && slices.Contains(f.Leaves, id)
+		})
+	}
+	if slices.ContainsFunc(m.Leaves, unread) {
+		return 0
+	}
+	answer := &message.Message{Kind: message.Filled, Num: w.num, Leaves: m.Leaves}
+	t.Write(ctx, w.from, answer.Record(m.Num, ""))
+	return 1
+}
+
+// filled notes that a partition has passed on all that it had for some leaves.
+func filled(fills []changelog.Fill, m *message.Message) []changelog.Fill {
+	fills = slices.Clone(fills)
+	for i := range fills {
+		f := &fills[i]
+		lacks := func(id engine.LeafID) bool { return !slices.Contains(m.Leaves, id) }
+		if !slices.ContainsFunc(f.Leaves, lacks) && !slices.Contains(f.Heard, m.Num) {
+			f.Heard = append(slices.Clip(f.Heard), m.Num)
+		}
+	}
+	return fills
+}

@@ -1,0 +1,73 @@
+package personas
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anabranch/anabranch/internal/definition"
+	"github.com/anabranch/anabranch/personas/internal/changelog"
+	"github.com/anabranch/anabranch/personas/internal/engine"
+	"github.com/anabranch/anabranch/personas/internal/message"
+	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
+)
+
+// TestANewDefinitionWaitsForWhatIsForwarded: what a user did under an id of another partition,
+// which is behind with its history, counts before anything is told of them.
+func TestANewDefinitionWaitsForWhatIsForwarded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testkit.Virtual(t), engine.Definitions{Traits: []engine.Trait{counted()}})
+		r := b.stage(t, b.virtually)
+		start(t, r)
+		virtual.Sleep(5 * time.Second)
+		u, a, noise := onPartition(r, "u", 0), onPartition(r, "a", 1), onPartition(r, "n", 1)
+		b.send(t, b.of(schemas.TypeTrack, u, a, `"event":"Hello","properties":{}`))
+		virtual.Sleep(5 * time.Second)
+		random := rand.New(rand.NewPCG(1, 2))
+		long := make([]byte, 24<<10)
+		for range 100 { // several parts of a backfill, however they are compressed
+			for i := range long {
+				long[i] = byte('0' + random.IntN(10))
+			}
+			b.send(t, b.call(schemas.TypeTrack, noise, time.Now(), fmt.Sprintf(`"event":"Noise","properties":{"n":%q}`, long)))
+		}
+		b.send(t, b.of(schemas.TypeTrack, "", a, `"event":"Visit","properties":{}`))
+		virtual.Sleep(5 * time.Second)
+		visited := audience("never", "Visit", 1, 0)
+		never := visited
+		never.When = definition.Cond{Not: &visited.When}
+		b.definitions.Store(&engine.Definitions{Audiences: []engine.Audience{never}, Traits: []engine.Trait{counted()}})
+		virtual.Sleep(30 * time.Second)
+		if diff := cmp.Diff(map[string][]string{noise: {"true"}}, values(b.heard(t, 1), "never")); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestWhoIsAsked are so many of the partitions that have not said yet that they are done with
+// all leaves of a fill.
+func TestWhoIsAsked(t *testing.T) {
+	t.Parallel()
+	const count = 40
+	says := func(leaves ...engine.LeafID) *message.Message { return &message.Message{Num: 1, Leaves: leaves} }
+	fills := []changelog.Fill{{Leaves: []engine.LeafID{2, 3}}}
+	for _, m := range []*message.Message{says(2), says(3, 4)} {
+		fills = filled(fills, m)
+	}
+	if nums := unheard(&fills[0], 0, count); len(nums) != mostAsked || nums[0] != 1 || nums[2] != 3 {
+		t.Errorf("%v are asked", nums)
+	}
+	for range 2 {
+		fills = filled(fills, says(2, 3, 4))
+	}
+	if nums := unheard(&fills[0], 0, count); nums[0] != 2 || len(fills[0].Heard) != 1 {
+		t.Errorf("%v are asked, and %v have answered", nums, fills[0].Heard)
+	}
+}
