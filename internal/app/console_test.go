@@ -23,6 +23,9 @@ func TestTheConsole(t *testing.T) {
 	testkit.Until(t, func() bool { return strings.Contains(r.get(t, "/console/events?user=u"), "id=m1&amp;user=u") }, "the events of the user to have the call")
 	testkit.Until(t, func() bool { return strings.Contains(r.get(t, "/console/event?id=m1&user=u"), "took it after") }, "the trace to end with the delivery")
 	testkit.Until(t, func() bool { return strings.Contains(r.get(t, "/console/"), "1 accepted =") }, "the overview to have the call")
+	testkit.Until(t, func() bool { return strings.Contains(r.get(t, "/console/live?user=u"), "<td>Seen</td>") }, "the newest calls to have it")
+	testkit.Until(t, func() bool { return strings.Contains(r.get(t, "/console/personas"), "<td>ready</td>") }, "the audience of the example to be ready")
+	testkit.Until(t, func() bool { return strings.Contains(r.get(t, "/console/profile?user=u"), "<dd>website</dd>") }, "the user to be known")
 	if page := r.get(t, "/console/destination?id=example"); !strings.Contains(page, r.receiverURL(t)) {
 		t.Errorf("the page of the destination is\n%s", page)
 	}

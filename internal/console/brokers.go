@@ -20,6 +20,7 @@ import (
 	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
+	"github.com/anabranch/anabranch/router/replay"
 )
 
 // Brokers are where answers are from.
@@ -30,6 +31,8 @@ type Brokers struct {
 	Stages    pipeline.Stages
 	Workspace *workspace.Live
 	Keys      *regulation.Keys // of the hashes of suppressed users; nil: none
+	Publisher *wstopic.Publisher
+	Judge     func() replay.Judge // the rule by which calls are routed
 }
 
 // deadSince is how far back dead letters are counted.
@@ -39,8 +42,20 @@ const deadSince = 24 * time.Hour
 func FromBrokers(b *Brokers) Questions {
 	return Questions{
 		Status: b.status, Deletions: b.deletions, Letters: b.letters, Letter: b.letter, Trace: b.trace, Events: b.events, Redrive: b.redrive,
+		Pause: b.pause, Resume: b.resume,
+		Past: b.past, Forecast: b.forecast, StartReplay: b.startReplay, SteerReplay: b.steerReplay,
 		Newest: b.newest, Call: b.call, Follow: b.follow, Personas: b.personas(),
 	}
+}
+
+func (b *Brokers) pause(ctx context.Context, id, by string) error {
+	_, err := b.Publisher.Pause(ctx, id, by, time.Now())
+	return err
+}
+
+func (b *Brokers) resume(ctx context.Context, id string) error {
+	_, _, err := b.Publisher.Resume(ctx, id)
+	return err
 }
 
 func (b *Brokers) status(ctx context.Context) (*status.Report, error) {

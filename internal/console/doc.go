@@ -8,8 +8,13 @@
 //	login       the form, and where it leads
 //	assets      scripts and the stylesheet
 //	asked       what pages ask in the background, and how they say so
-//	brokers     the answers
-//	internal/   door, who may look and act; asking, one question for all who want to know
+//	brokers     the answers; calls those of the page Live, personas_brokers those of personas
+//	live        the newest calls, and one of them
+//	stream      calls as they come, which static/live.js puts on the page
+//	personas    audiences and computed traits; people, who is in them and why; edits, what
+//	            they would change, and what is told once more
+//	internal/   door, who may look and act; asking, one question for all who want to know;
+//	            tail, calls as they come, for all who follow them; jobs, what was begun
 //
 // A page is a function from a request to its view, a struct of texts and numbers that a pure
 // function makes of an answer, and that its template shows. Templates know nothing else: no
@@ -26,6 +31,11 @@
 //     can forget it (TestNaughtyStrings).
 //   - In the path of a link html/template leaves a slash and a question mark as they are, so
 //     whatever a caller controls is in the query (TestNaughtyStrings).
+//   - Go's server counts its bound on reading a request up to the end of the answer, and ends
+//     the request's context then: a stream without a bound of its own would be over after 15
+//     seconds (TestATail).
+//   - What is unseen in a table that scrolls is positioned, and made the page as wide as the
+//     table until the table was what it is positioned in (TestEveryPage in test/consoletest).
 //   - A page that fetches itself is told to be loaded again when the session is over; a
 //     redirect would show the login in its midst (TestASessionThatEnds).
 package console

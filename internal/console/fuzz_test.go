@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/anabranch/anabranch/internal/terminal"
 )
 
 // FuzzNext: wherever a login is told to lead, a browser stays on the console.
@@ -65,6 +67,32 @@ func FuzzRedriveOf(f *testing.F) {
 		of.Rate = usualRate
 		if again, err := redriveOf(sent, noon.Add(time.Minute)); err != nil || again != of {
 			t.Errorf("%q means %+v, and its form %+v, %v", query, of, again, err)
+		}
+	})
+}
+
+// FuzzEvent: whatever is shown of a call, a browser reads it as one event with that text.
+func FuzzEvent(f *testing.F) {
+	for _, text := range []string{"", "a", "a\n\nevent: over\n", "a\r\rdata: b", "\u2028\x00"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		shown := string(terminal.AppendPrintable(nil, []byte(text)))
+		head, rest, _ := strings.Cut(string(event(nil, "calls", []byte(shown))), "\n")
+		lines, end := strings.CutSuffix(rest, "\n\n")
+		if head != "event: calls" || !end || strings.ContainsAny(lines, "\r") {
+			t.Fatalf("%q is sent as %q and %q", text, head, rest)
+		}
+		var read []string
+		for line := range strings.SplitSeq(lines, "\n") {
+			data, ok := strings.CutPrefix(line, "data: ")
+			if !ok {
+				t.Fatalf("%q is sent with the line %q", text, line)
+			}
+			read = append(read, data)
+		}
+		if got := strings.Join(read, "\n"); got != shown {
+			t.Errorf("%q is read as %q", shown, got)
 		}
 	})
 }

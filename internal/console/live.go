@@ -132,6 +132,7 @@ func reaching(age time.Duration) string {
 type storedView struct {
 	progress
 
+	Record     string // where it stands
 	Row        callRow
 	Curl, Body string
 }
@@ -146,6 +147,7 @@ func (c *Console) call(v *visit) (*content, error) {
 	view := storedView{progress: progressOf(&a, v.now)}
 	if a.Known() {
 		view.Row = rowOf(a.Value, v.now)
+		view.Record = schemas.Position{Topic: schemas.TopicRawEvents, Partition: id.Partition, Offset: id.Offset}.String()
 		view.Curl, view.Body = curlOf(a.Value), listing.Pretty(a.Value.Value, len(a.Value.Value))
 	}
 	return &content{title: "Call " + id.String(), again: again(&a, 0), view: view}, nil

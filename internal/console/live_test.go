@@ -71,7 +71,7 @@ func TestHowFarBackATraceLooks(t *testing.T) {
 func TestOneCall(t *testing.T) {
 	t.Parallel()
 	page := look(t, newConsole(t, nil), Path+"/call?at=3-1704")
-	for _, want := range []string{"9007199254740993", "$ANABRANCH_URL/v1/track", "$WRITE_KEY:", "/console/event?id=Signed"} {
+	for _, want := range []string{"9007199254740993", "$ANABRANCH_URL/v1/track", "$WRITE_KEY:", "/console/event?id=Signed", "raw-events[3]@1704"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not have %s", want)
 		}

@@ -197,6 +197,7 @@ func TestADestinationThatIsDown(t *testing.T) {
 		Failures:  []Failure{{Reason: schemas.ReasonStatus5xx, Detail: "endpoint 1 of 2: endpoint answered 503", Events: 2}},
 		Endpoints: []Endpoint{{URL: "http://crm.test/hook", Events: 2}}, Busy: []BusyPartition{}, Type: workspace.TypeWebhooks,
 		Replaying: Backlog{Bound: Exact},
+		Due:       []Due{{"0s", 1}, {"1m", 1}, {"5m", 0}, {"15m", 0}, {"30m", 0}, {"", 0}},
 	}
 	if diff := cmp.Diff(want, crm, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".due" }, cmp.Ignore())); diff != "" {
 		t.Errorf("crm (-want +got):\n%s", diff)

@@ -106,6 +106,15 @@ type Destination struct {
 	// Paused says since when nothing is sent to it, by the word of a person; null: it is
 	// delivered to.
 	Paused *Paused `json:"paused"`
+	// Due are its retries by when they are due, the earliest first: as many as there are
+	// bounds, or none where none waits.
+	Due []Due `json:"due"`
+}
+
+// Due is how many retries are due up to some time from now, and not up to the one before.
+type Due struct {
+	Within string `json:"within"` // 0s: they are due; empty: later than all others
+	Events int64  `json:"events"`
 }
 
 // Paused is a pause of a destination's deliveries.

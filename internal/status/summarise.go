@@ -9,6 +9,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka/groups"
 	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -184,7 +185,7 @@ func (l *look) destinations(t *tally, left map[string]int64) []Destination {
 			Undelivered:  counted(d.undelivered, left[topic]),
 			Retrying:     Backlog{Events: d.retrying.events, Bound: retryBound, Oldest: instant(d.retrying.oldest)},
 			FailingSince: instant(d.failingSince), Deleted: deleted(l.progress(topic)),
-			Busy: l.busy(topic),
+			Busy: l.busy(topic), Due: dueOf(d),
 		}
 		row.Replaying, row.ReplayedDeleted = l.replaying(id)
 		if p, paused := l.Workspace.Paused(id); paused {
@@ -193,6 +194,22 @@ func (l *look) destinations(t *tally, left map[string]int64) []Destination {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// dueOf has a row for each bound, or none.
+func dueOf(d *destinationTally) []Due {
+	all := []Due{} // never null
+	if d.retrying.events == 0 {
+		return all
+	}
+	for i, n := range d.due {
+		within := ""
+		if i < len(dueWithin) {
+			within = terminal.Brief(dueWithin[i])
+		}
+		all = append(all, Due{within, n})
+	}
+	return all
 }
 
 // replaying is what the sink has not finished of what replays sent to a destination, and

@@ -72,7 +72,10 @@ func pages(t *testing.T) []string {
 	t.Helper()
 	b := open(t)
 	user := url.QueryEscape(naughty[0])
-	queue := []string{"/console/", "/console/login", "/console/events?user=" + user, "/console/dead-letters?q=zq", "/console/destinations?q=zq"}
+	queue := []string{
+		"/console/", "/console/login", "/console/events?user=" + user, "/console/dead-letters?q=zq", "/console/destinations?q=zq", "/console/check?run=1",
+		"/console/resync?key=orders&destination=crm", "/console/preview?written=%5B%5D", "/console/explain?key=orders&user=" + user, "/console/profile?user=" + user,
+	}
 	of := make(map[string][]string)
 	for len(queue) > 0 {
 		next := queue[0]
@@ -85,7 +88,7 @@ func pages(t *testing.T) []string {
 		b.visit(next)
 		queue = append(queue, b.links()...)
 	}
-	for _, want := range []string{"/console/destination", "/console/event", "/console/dead-letter", "/console/workspace", "/console/deletions"} {
+	for _, want := range []string{"/console/destination", "/console/event", "/console/dead-letter", "/console/workspace", "/console/deletions", "/console/call", "/console/persona", "/console/history", "/console/members", "/console/check"} {
 		if len(of[want]) == 0 {
 			t.Errorf("no link leads to %s", want)
 		}
@@ -131,12 +134,17 @@ func TestWithoutScript(t *testing.T) {
 	b.scripts(false)
 	for _, address := range []string{
 		"/console/", "/console/destinations", "/console/destination?id=gone", "/console/workspace", "/console/deletions",
-		"/console/events?user=" + url.QueryEscape(naughty[0]), "/console/event?id=o1", "/console/dead-letters",
+		"/console/events?user=" + url.QueryEscape(naughty[0]), "/console/event?id=o1", "/console/dead-letters", "/console/live", "/console/personas",
+		"/console/persona?key=buyers", "/console/profile?user=" + url.QueryEscape(naughty[0]), "/console/preview?key=buyers", "/console/check",
 	} {
 		b.visit(address)
 		if eval[bool](b, `document.querySelector("main").innerText.length < 80`) {
 			t.Errorf("%s shows nothing", address)
 		}
+	}
+	b.visit("/console/live?user=" + url.QueryEscape(naughty[9]))
+	if shown := b.shows(5); len(shown) < 2 || shown[0] != naughty[9] || eval[bool](b, `!document.querySelector("#live-off").checkVisibility() || document.querySelector("#live-follow").checkVisibility()`) {
+		t.Errorf("the newest calls of %q are %q", naughty[9], shown)
 	}
 	b.visit("/console/destinations")
 	b.do(chromedp.SendKeys(chromedp.CSS("#q"), "gone\r"))

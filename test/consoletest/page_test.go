@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
 )
 
 // axeVersion is that of axe-core, from npm.
@@ -70,7 +71,11 @@ func (b *tab) reachable() {
 	b.Helper()
 	// Without its scripts, which would bring in another in the midst of it.
 	order(b, network.SetBlockedURLs, network.SetBlockedURLsParams{URLPatterns: []*network.BlockPattern{{URLPattern: "*://*:*/*.js", Block: true}}})
-	b.visit(eval[string](b, "location.href"))
+	address := eval[string](b, "location.href")
+	until(b.T, "without its scripts, the page to have its answer", func() bool {
+		b.do(chromedp.Navigate(address))
+		return eval[bool](b, settled)
+	})
 	names := eval[[]string](b, `(() => {
 		const usable = 'a[href], button, input:not([type="hidden"]), select, textarea, summary, [tabindex="0"]';
 		window.zqUsable = [...document.querySelectorAll(usable)].filter(e => !e.disabled && e.checkVisibility({visibilityProperty: true}));

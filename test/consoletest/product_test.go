@@ -22,6 +22,7 @@ import (
 type product struct {
 	api, console string // addresses: http://host:port, and that of the overview
 	token        string // of the admin pages
+	pid          int
 
 	received chan string // paths of what the receiver was sent
 }
@@ -60,6 +61,7 @@ func start(dir string) (*product, func() error, error) {
 	if err = cmd.Start(); err != nil {
 		return nil, nil, err
 	}
+	p.pid = cmd.Process.Pid
 	read := p.greeting(screen)
 	stop := func() error {
 		_ = cmd.Process.Signal(syscall.SIGTERM)

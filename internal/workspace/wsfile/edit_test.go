@@ -1,6 +1,7 @@
 package wsfile_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -62,4 +63,26 @@ func TestWhatIsWrongWithAnEdit(t *testing.T) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
+}
+
+// FuzzEdit: what is not refused with a reason is a workspace that has all of the definitions in
+// force, and others at most.
+func FuzzEdit(f *testing.F) {
+	for _, text := range []string{"", "- {id: buyers, when: {did: x}}", "id: x\ntake: count\ndid: y\n", "[]", "- &a {}\n- *a", "{when: {}}"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		next, err := wsfile.Edit([]byte(text), shop(t))
+		if err != nil {
+			if _, known := errors.AsType[*wsfile.Error](err); !known {
+				t.Errorf("%q: %v", text, err)
+			}
+			return
+		}
+		for _, id := range []string{"buyers", "lapsed"} {
+			if _, there := next.Audience(id); !there {
+				t.Errorf("%q takes away %s", text, id)
+			}
+		}
+	})
 }
