@@ -198,10 +198,14 @@ func replayOf(form url.Values, now time.Time) (of ReplayOf, err error) {
 	return of, nil
 }
 
-// timeOf reads a time; an empty text is none. How long ago something was is meant to the minute.
+// timeOf reads a time; an empty text is none. How long ago something was is meant to the minute,
+// and the end of a minute may be to come.
 func timeOf(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
+	}
+	if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return at.UTC(), nil
 	}
 	at, err := deadletters.ParseTime(text, now)
 	if _, ago := time.ParseDuration(text); ago == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -127,6 +128,32 @@ func TestWhatCannotBeReplayed(t *testing.T) {
 	for _, form := range []string{"id=r2&do=rate&rate=x", "id=r2&do=stop", "id=r2"} {
 		if w := serve(c, named(t, "/replay/steer", form)); w.Code != http.StatusBadRequest {
 			t.Errorf("%s was answered %d", form, w.Code)
+		}
+	}
+}
+
+// TestWhatIsStartedIsWhatWasPlanned: the fields of a plan's form mean what was asked for.
+func TestWhatIsStartedIsWhatWasPlanned(t *testing.T) {
+	t.Parallel()
+	now := noon.Add(17 * time.Second)
+	for _, query := range []string{
+		"", "from=24h", "from=&to=1h", "from=2026-11-20&destination=crm&type=track&event=a%26b&user=u%3D1&only=missing",
+		"offset=7&partition=3&at=2026-11-21T11:00:00.123Z&destination=crm",
+	} {
+		form, err := url.ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		planned, err := replayOf(form, now)
+		if err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		form = make(url.Values)
+		for name, value := range planned.fields() {
+			form.Set(name, value)
+		}
+		if started, err := replayOf(form, now.Add(time.Minute)); err != nil || started != planned {
+			t.Errorf("%s: planned %+v, started %+v, %v", query, planned, started, err)
 		}
 	}
 }
