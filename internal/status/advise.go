@@ -33,6 +33,7 @@ func Advise(r *Report, window time.Duration) []Advice {
 	r.adviseRetries(add)
 	r.adviseDead(add)
 	r.adviseReplays(add)
+	r.adviseImports(add)
 	if len(r.Incomplete) > 0 {
 		add("this report", some(r.Incomplete)+" could not be read to the end: numbers are at least or at most",
 			"/metrics of the stages has the complete numbers")

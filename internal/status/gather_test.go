@@ -144,7 +144,7 @@ func TestAnEmptyCluster(t *testing.T) {
 			{Name: "webhook-sink", Group: sinkGroup, Members: []Member{}, Unread: []Unread{}},
 		},
 		Unrouted:     Backlog{Bound: Exact},
-		Destinations: []Destination{}, Retries: []Retry{}, Incomplete: []string{}, UnroutedPending: []int32{}, Replays: []Replay{},
+		Destinations: []Destination{}, Retries: []Retry{}, Incomplete: []string{}, UnroutedPending: []int32{}, Replays: []Replay{}, Imports: []Import{},
 		DeadLetters: DeadLetters{Since: r.At.Add(-24 * time.Hour), Bound: Exact, Groups: []DeadGroup{}},
 		Advice:      r.Advice,
 	}

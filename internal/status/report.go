@@ -30,6 +30,8 @@ type Report struct {
 	LastHour *audit.Glance `json:"lastHour"`
 	// Replays are those that are not over, the first made first.
 	Replays []Replay `json:"replays"`
+	// Imports are those that were begun or ended lately, the first begun first.
+	Imports []Import `json:"imports"`
 }
 
 // Stage is a stage that reads from the brokers, as its consumer group shows it.

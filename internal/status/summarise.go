@@ -43,6 +43,7 @@ func (l *look) report(t *tally, spans []*span) *Report {
 	}
 	r.Destinations = l.destinations(t, left)
 	r.Replays = l.runs
+	r.Imports = slices.DeleteFunc(l.imports, func(i Import) bool { return !i.recent(l.now) })
 	r.Advice = Advise(r, l.window())
 	return r
 }
