@@ -178,9 +178,9 @@ const lookEvery = 10 * time.Second
 // nothing to be read, and all looks well.
 func (s *session) watch() {
 	for waiting.Sleep(s.running, lookEvery) {
-		names := make(map[string]bool)
-		var all []lag.Position
-		for _, p := range s.all() {
+		parts := s.all()
+		names, all := make(map[string]bool), make([]lag.Position, 0, len(parts))
+		for _, p := range parts {
 			names[p.Topic] = true
 			all = append(all, p.position())
 		}
