@@ -16,6 +16,7 @@ import (
 	"github.com/anabranch/anabranch/internal/messagetrace"
 	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/regulation"
+	"github.com/anabranch/anabranch/internal/runs"
 	"github.com/anabranch/anabranch/internal/status"
 	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/internal/workspace"
@@ -59,8 +60,10 @@ func (b *Brokers) resume(ctx context.Context, id string) error {
 }
 
 func (b *Brokers) status(ctx context.Context) (*status.Report, error) {
+	under := runs.Brokers{Kafka: b.Kafka, Topics: b.Topics}
 	report, err := status.Gather(ctx, status.Settings{
 		Kafka: b.Kafka, Topics: b.Topics, Brokers: b.Addresses, Workspace: b.Workspace.Load(), Stages: b.Stages, DeadSince: deadSince,
+		Replays: under.Replays, Imports: under.Imports,
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, errors.New("brokers answer, but too slowly: `anabranch doctor` checks them one by one")

@@ -159,8 +159,8 @@ func (of *ReplayOf) fields() map[string]string {
 	return all
 }
 
-// replayOf reads a form, or a query. What was received up to now is meant up to the last minute,
-// so that who looks again asks the same.
+// replayOf reads a form, or a query. What was received up to now is meant up to the end of the
+// minute, so that who looks again asks the same.
 func replayOf(form url.Values, now time.Time) (of ReplayOf, err error) {
 	of.Rate = replay.UsualRate
 	of.Choice = replay.Choice{
@@ -190,7 +190,7 @@ func replayOf(form url.Values, now time.Time) (of ReplayOf, err error) {
 		return of, bad(err)
 	}
 	if of.To.IsZero() {
-		of.To = now.UTC().Truncate(time.Minute)
+		of.To = now.UTC().Truncate(time.Minute).Add(time.Minute)
 	}
 	if !of.From.Before(of.To) {
 		return of, &problem{http.StatusBadRequest, "expected a time that begins before it ends"}

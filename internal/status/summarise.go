@@ -43,6 +43,7 @@ func (l *look) report(t *tally, spans []*span) *Report {
 	}
 	r.Destinations = l.destinations(t, left)
 	r.Replays = l.runs
+	r.Imports = slices.DeleteFunc(l.imports, func(i Import) bool { return !i.recent(l.now) })
 	r.Advice = Advise(r, l.window())
 	return r
 }
@@ -179,6 +180,8 @@ func (l *look) destinations(t *tally, left map[string]int64) []Destination {
 		d, topic, kind := t.destination(id), l.topic(id), ""
 		if known, ok := l.Workspace.Destination(id); ok {
 			kind = cmp.Or(known.Type, workspace.TypeWebhooks)
+		} else if topic == schemas.ArchiveTopic(id) {
+			kind = workspace.TypeArchive
 		}
 		row := Destination{
 			ID: id, Type: kind, State: l.state(id), Export: l.exports[id], Withheld: d.withheld, Failures: failures(d), Endpoints: l.endpoints(id, d),
@@ -230,6 +233,9 @@ func (l *look) replaying(id string) (Backlog, int64) {
 func (l *look) topic(id string) string {
 	if d, known := l.Workspace.Destination(id); known {
 		return d.Topic()
+	}
+	if topic := schemas.ArchiveTopic(id); len(l.progress(topic)) > 0 && len(l.progress(schemas.DeliverTopic(id))) == 0 {
+		return topic
 	}
 	return schemas.DeliverTopic(id)
 }
