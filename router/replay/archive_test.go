@@ -194,7 +194,7 @@ func TestAnArchiveKilledAgainAndAgain(t *testing.T) {
 	s.fill(t, n)
 	s.drain(t, "crm", "lake")
 	r := s.start(t, 60)
-	alone := func(set *Settings) { set.Alone = true } // takes the run at once
+	alone := func(set *Settings) { set.Boot = "boot" } // takes the run at once
 	stop := func() {}
 	for range kills {
 		before := s.entry(t, r.ID).Sent()
@@ -304,7 +304,7 @@ func TestAnArchiveThatIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.drain(t, "crm")
-	testkit.Start(t, s.service(t, func(set *Settings) { set.Alone = true }).Run)
+	testkit.Start(t, s.service(t, func(set *Settings) { set.Boot = "boot" }).Run)
 	testkit.Until(t, func() bool {
 		return strings.Contains(s.entry(t, r.ID).Claim.Trouble["crm"], "the archive can't be read: "+s.at.Directory+": found no .anabranch.json")
 	}, "the archive to be missed")
