@@ -8,16 +8,18 @@ import (
 	"github.com/anabranch/anabranch/router/replay"
 )
 
-// console is the pages for people on the admin address.
-func (p *plumbing) console() *console.Console {
+// console is the pages for people on the admin address of a process that keeps a workspace
+// file in force, or none.
+func (p *plumbing) console(workspaceFile string) *console.Console {
 	return console.New(console.Settings{
 		Logger: p.log.With("stage", "console"), Version: version(), Workspace: p.live, Way: p.cfg.Stages.Way(),
 		Questions: console.FromBrokers(&console.Brokers{
 			Kafka: p.options("console"), Topics: p.topics, Addresses: p.brokers.Brokers, Stages: p.cfg.Stages, Workspace: p.live,
 			Keys: p.cfg.SuppressionKeys(), Publisher: p.publisher(), Judge: func() replay.Judge { return new(router.Judge) },
+			Permit: p.cfg.Stages.Permit(p.receiverPeer()...),
 		}),
 		Token: p.cfg.AdminToken, Open: p.consoleOpen(), Proxies: p.cfg.TrustedProxies, PersonHeader: p.cfg.PersonHeader,
-		ReadOnly: p.cfg.ConsoleReadOnly,
+		ReadOnly: p.cfg.ConsoleReadOnly, WorkspaceFile: workspaceFile,
 	})
 }
 

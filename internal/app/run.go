@@ -69,7 +69,7 @@ func (r *run) tell(p *plumbing) error {
 // workspaceFile parses WORKSPACE_FILE before anything is started: a process
 // that is told to apply a broken file says so and ends.
 func (r *run) workspaceFile() (*workspace.Snapshot, error) {
-	if r.target != TargetRun || r.Config.WorkspaceFile == "" {
+	if r.watchedFile() == "" {
 		return nil, nil
 	}
 	snapshot, err := wsfile.Load(r.Config.WorkspaceFile, wsfile.SystemLookup())
@@ -80,6 +80,14 @@ func (r *run) workspaceFile() (*workspace.Snapshot, error) {
 		return nil, fmt.Errorf("WORKSPACE_FILE=%s: %w", r.Config.WorkspaceFile, err)
 	}
 	return snapshot, nil
+}
+
+// watchedFile is the workspace file that this process keeps in force; empty: none.
+func (r *run) watchedFile() string {
+	if r.target != TargetRun {
+		return ""
+	}
+	return r.Config.WorkspaceFile
 }
 
 // admit refuses a workspace with more destinations than the embedded broker stands,
@@ -120,7 +128,7 @@ func (r *run) tiers(p *plumbing, file *workspace.Snapshot) [][]service.Service {
 	admin := telemetry.Admin{Gatherer: p.registry, Ready: ready, Profiles: p.cfg.AdminPprof, Routes: p.routes()}
 	first := []service.Service{&preparation{p: p, file: file}}
 	if p.cfg.Console {
-		pages := p.console()
+		pages := p.console(r.watchedFile())
 		admin.Routes = append(admin.Routes, telemetry.Route{Page: console.Page(), Handler: pages.Handler()})
 		first = append(first, pages) // what it has begun ends before the broker does
 	}

@@ -45,6 +45,25 @@ func (a *Applier) Apply(ctx context.Context, file string, dryRun bool) error {
 	if err != nil {
 		return err
 	}
+	if dryRun {
+		return a.preview(ctx, file, next)
+	}
+	if err = a.warn(file, next); err != nil {
+		return err
+	}
+	return a.put(ctx, file, next, func(p *wstopic.Publisher) ([]workspace.Change, error) { return p.Apply(ctx, next) })
+}
+
+// Confirm puts a plan in force and prints what changed, as Apply does. The error is a
+// [wstopic.ErrChanged] where something else has been put in force since the plan was made.
+func (a *Applier) Confirm(ctx context.Context, file string, plan *Plan) error {
+	return a.put(ctx, file, plan.Next, func(p *wstopic.Publisher) ([]workspace.Change, error) {
+		return p.ApplyAt(ctx, plan.end, plan.Next)
+	})
+}
+
+// warn says what is valid and may not work.
+func (a *Applier) warn(file string, next *workspace.Snapshot) error {
 	warning, err := next.Crowded(a.Embedded)
 	if err != nil {
 		return fmt.Errorf("apply %s: %w", file, err)
@@ -59,17 +78,19 @@ func (a *Applier) Apply(ctx context.Context, file string, dryRun bool) error {
 			return err
 		}
 	}
-	if dryRun {
-		return a.preview(ctx, file, next)
-	}
-	if err = a.admit(ctx, file, next); err != nil {
+	return nil
+}
+
+// put has a workspace published and prints what that changed.
+func (a *Applier) put(ctx context.Context, file string, next *workspace.Snapshot, publish func(*wstopic.Publisher) ([]workspace.Change, error)) error {
+	err := a.admit(ctx, file, next)
+	if err != nil {
 		return err
 	}
 	created := &progress{out: a.Out, terminal: a.Terminal}
-	publisher := wstopic.Publisher{Kafka: a.Kafka, Keys: a.Keys, Clear: a.Clear, Ensure: func(ctx context.Context, exports map[string]schemas.Export, topics ...string) error {
+	changes, err := publish(&wstopic.Publisher{Kafka: a.Kafka, Keys: a.Keys, Clear: a.Clear, Ensure: func(ctx context.Context, exports map[string]schemas.Export, topics ...string) error {
 		return a.Ensure(ctx, exports, created.tell, topics...)
-	}}
-	changes, err := publisher.Apply(ctx, next)
+	}})
 	if err != nil {
 		return fmt.Errorf("apply %s: %w%s", file, err, created.left())
 	}
@@ -116,24 +137,54 @@ func (a *Applier) admit(ctx context.Context, file string, next *workspace.Snapsh
 }
 
 func (a *Applier) preview(ctx context.Context, file string, next *workspace.Snapshot) error {
-	state, err := wstopic.Read(ctx, a.Kafka)
-	var changes []workspace.Change
-	if err == nil {
-		if wrong := a.admit(ctx, file, next); wrong != nil {
-			return wrong
-		}
-		if wrong := next.Succeeds(state.Snapshot, state.Applied); wrong != nil {
-			return fmt.Errorf("apply %s: %w", file, wrong)
-		}
-		changes, _, err = state.Changes(next, a.Keys, a.Clear)
+	_, err := a.Plan(ctx, file, next)
+	if unknown, ok := errors.AsType[*UnknownError](err); ok {
+		return a.say(fmt.Sprintf("%s is valid: %s. The difference to what is in force is not known: %v", file, next, unknown.Err))
 	}
+	return err
+}
+
+// Plan is what a workspace would change of the one in force.
+type Plan struct {
+	Next    *workspace.Snapshot
+	Changes []workspace.Change // none: it is in force already
+
+	end int64 // of the state that it was compared with
+}
+
+// UnknownError says why it is not known what a workspace would change that is valid by itself.
+type UnknownError struct{ Err error }
+
+// Error is what went wrong.
+func (e *UnknownError) Error() string { return e.Err.Error() }
+
+// Unwrap returns it.
+func (e *UnknownError) Unwrap() error { return e.Err }
+
+// Plan prints what the next workspace would change, and what it is warned of, and returns what
+// [Applier.Confirm] puts in force. The file's name is for people.
+func (a *Applier) Plan(ctx context.Context, file string, next *workspace.Snapshot) (*Plan, error) {
+	if err := a.warn(file, next); err != nil {
+		return nil, err
+	}
+	state, err := wstopic.Read(ctx, a.Kafka)
 	if err != nil {
-		return a.say(fmt.Sprintf("%s is valid: %s. The difference to what is in force is not known: %v", file, next, err))
+		return nil, &UnknownError{err}
+	}
+	if err = a.admit(ctx, file, next); err != nil {
+		return nil, err
+	}
+	if err = next.Succeeds(state.Snapshot, state.Applied); err != nil {
+		return nil, fmt.Errorf("apply %s: %w", file, err)
+	}
+	changes, _, err := state.Changes(next, a.Keys, a.Clear)
+	if err != nil {
+		return nil, &UnknownError{err}
 	}
 	if err = a.print(changes, file+" is in force already", "this is a dry run: nothing was changed"); err != nil {
-		return err
+		return nil, err
 	}
-	return a.mention(Paused(state.Snapshot, next))
+	return &Plan{next, changes, state.End()}, a.mention(Paused(state.Snapshot, next))
 }
 
 // print writes a line for each change and then the verdict on them.

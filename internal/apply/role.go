@@ -1,11 +1,20 @@
 package apply
 
 import (
+	"slices"
+
 	"github.com/anabranch/anabranch/internal/kafka/acl"
 	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 	"github.com/anabranch/anabranch/schemas"
 )
+
+// Topics are those of destinations and those that are made with them: stages create topics
+// too, where brokers allow them to, and need not be allowed to where somebody has applied a
+// workspace.
+func Topics(stages pipeline.Stages, destinations ...string) []string {
+	return slices.Concat(destinations, stages.Needed(), []string{schemas.TopicRedriven, schemas.TopicImports})
+}
 
 // Role is what somebody must be allowed who applies a workspace: to create the topics
 // of the stages too, which may not be allowed to.

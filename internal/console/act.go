@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"time"
@@ -12,7 +13,8 @@ type action struct {
 	path string // below [Path]
 	// do does it, or begins to, and says where to go. What it does goes to the log, with who
 	// does it: jobs see to that, and what is done at once by itself.
-	do func(*visit) (next string, err error)
+	do   func(*visit) (next string, err error)
+	most int64 // bounds its form, in bytes; 0: [maxForm]
 }
 
 // actions are all of them.
@@ -28,10 +30,12 @@ func (c *Console) actions() []action {
 		{path: "/destination/pause", do: c.pauseDestination},
 		{path: "/destination/resume", do: c.resumeDestination},
 		{path: "/resync", do: c.beginResync},
+		{path: "/workspace/plan", do: c.planWorkspace, most: maxPasted},
+		{path: "/workspace/apply", do: c.applyWorkspace},
 	}
 }
 
-// maxForm bounds a form, in bytes.
+// maxForm bounds a form as a rule, in bytes.
 const maxForm = 64 << 10
 
 // act does what an action does, for who may act.
@@ -46,7 +50,7 @@ func (c *Console) act(a action) http.Handler {
 			c.refuse(w, r, http.StatusForbidden, "Log in first: who changes something has a name.")
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		r.Body = http.MaxBytesReader(w, r.Body, cmp.Or(a.most, maxForm))
 		v := &visit{Request: r, who: who, now: time.Now()}
 		if err := r.ParseForm(); err != nil {
 			c.fail(w, v, &problem{http.StatusBadRequest, "the form can't be read: " + err.Error()})

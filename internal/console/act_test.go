@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anabranch/anabranch/internal/apply"
+	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
 )
@@ -23,6 +25,7 @@ func forms() map[string]string {
 		"/resync":       "key=buyers&destination=mail&rate=50",
 		"/replay/start": "from=2026-11-20&to=2026-11-21", "/replay/steer": "id=r2&do=pause",
 		"/destination/pause": "id=crm", "/destination/resume": "id=crm",
+		"/workspace/plan": "file=sources:%20[]%0Adestinations:%20[]", "/workspace/apply": "id=none",
 	}
 }
 
@@ -52,6 +55,8 @@ func TestActionsAreSafe(t *testing.T) {
 		}
 		set.Questions.Pause = func(context.Context, string, string) error { done++; return nil }
 		set.Questions.Resume = func(context.Context, string) error { done++; return nil }
+		set.Questions.PlanWorkspace = func(context.Context, *workspace.Snapshot) (*WorkspacePlan, error) { done++; return nil, nil }
+		set.Questions.ApplyWorkspace = func(context.Context, *apply.Plan, func(string)) (string, error) { done++; return "", nil }
 		set.Questions.StartReplay = func(context.Context, ReplayOf) (string, error) { done++; return "r3", nil }
 		set.Questions.SteerReplay = func(context.Context, string, ReplayChange) error { done++; return nil }
 	}
@@ -73,7 +78,7 @@ func TestActionsAreSafe(t *testing.T) {
 			}(),
 			"of another site":     named(t, target, form, "Sec-Fetch-Site", "cross-site"),
 			"of another origin":   named(t, target, form, "Origin", "https://evil.example"),
-			"larger than any":     named(t, target, form+"&x="+strings.Repeat("x", maxForm)),
+			"larger than any":     named(t, target, form+"&x="+strings.Repeat("x", maxPasted)),
 			"by way of the query": request(t, http.MethodGet, Path+target+"?"+form, "", "X-HTTP-Method-Override", "POST"),
 		} {
 			if w := serve(c, r); w.Code == http.StatusSeeOther {

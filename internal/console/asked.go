@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/anabranch/anabranch/internal/apply"
 	"github.com/anabranch/anabranch/internal/console/internal/asking"
 	"github.com/anabranch/anabranch/internal/console/internal/tail"
 	"github.com/anabranch/anabranch/internal/deadletters"
@@ -11,6 +12,7 @@ import (
 	"github.com/anabranch/anabranch/internal/messagetrace"
 	"github.com/anabranch/anabranch/internal/status"
 	"github.com/anabranch/anabranch/internal/terminal"
+	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/router/replay"
 )
 
@@ -43,6 +45,10 @@ type Questions struct {
 	Forecast    func(ctx context.Context, of ReplayOf, say func(string)) (*replay.Forecast, error)
 	StartReplay func(ctx context.Context, of ReplayOf) (id string, err error)
 	SteerReplay func(ctx context.Context, id string, change ReplayChange) error
+	// PlanWorkspace says what a workspace would change, and ApplyWorkspace puts a plan in force
+	// and returns what it did, unless the workspace has changed since ([wstopic.ErrChanged]).
+	PlanWorkspace  func(ctx context.Context, next *workspace.Snapshot) (*WorkspacePlan, error)
+	ApplyWorkspace func(ctx context.Context, plan *apply.Plan, say func(string)) (string, error)
 }
 
 // asked are the questions that are being asked, and what came of them.

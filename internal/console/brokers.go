@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -34,6 +35,8 @@ type Brokers struct {
 	Keys      *regulation.Keys // of the hashes of suppressed users; nil: none
 	Publisher *wstopic.Publisher
 	Judge     func() replay.Judge // the rule by which calls are routed
+	// Permit returns why deliveries may not go to an address, as [apply.Applier] has it.
+	Permit func(netip.AddrPort) error
 }
 
 // deadSince is how far back dead letters are counted.
@@ -43,7 +46,7 @@ const deadSince = 24 * time.Hour
 func FromBrokers(b *Brokers) Questions {
 	return Questions{
 		Status: b.status, Deletions: b.deletions, Letters: b.letters, Letter: b.letter, Trace: b.trace, Events: b.events, Redrive: b.redrive,
-		Pause: b.pause, Resume: b.resume,
+		Pause: b.pause, Resume: b.resume, PlanWorkspace: b.planWorkspace, ApplyWorkspace: b.applyWorkspace,
 		Past: b.past, Forecast: b.forecast, StartReplay: b.startReplay, SteerReplay: b.steerReplay,
 		Newest: b.newest, Call: b.call, Follow: b.follow, Personas: b.personas(),
 	}

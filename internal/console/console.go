@@ -44,6 +44,8 @@ type Settings struct {
 	PersonHeader string
 	// ReadOnly leaves out whatever changes something.
 	ReadOnly bool
+	// WorkspaceFile is a file that this process keeps in force; empty: none.
+	WorkspaceFile string
 }
 
 // Console is the pages, and a service that ends with what they have asked. Make it with [New].
@@ -54,6 +56,7 @@ type Console struct {
 	asked   *asked
 	jobs    *jobs.Jobs
 	tails   *tail.Hub
+	plans   heldPlans
 	handler http.Handler
 }
 

@@ -39,6 +39,7 @@ func (c *Console) pages() []page {
 		{path: "/check", below: "/personas", template: "check.html", view: c.check},
 		{path: "/resync", below: "/personas", template: "resync.html", view: c.resync},
 		{path: "/workspace", name: "Workspace", template: "workspace.html", view: c.workspace},
+		{path: "/workspace/plan", below: "/workspace", template: "workspaceplan.html", view: c.showWorkspacePlan},
 		{path: "/deletions", name: "Deletions", template: "deletions.html", view: c.deletions},
 		{path: "/jobs", name: "Jobs", template: "jobs.html", view: c.listJobs},
 		{path: "/job", below: "/jobs", template: "job.html", view: c.job},

@@ -13,6 +13,7 @@ import (
 type workspaceView struct {
 	pager
 
+	Applies      bool // files can be applied here
 	Kind, Search string
 	Kinds        []kindView
 	Heads        []string
@@ -61,7 +62,7 @@ func (c *Console) workspace(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	view := workspaceView{Kind: kind, Search: v.text("q")}
+	view := workspaceView{Applies: !c.ReadOnly, Kind: kind, Search: v.text("q")}
 	view.fill(c.Workspace.Load(), v.text("page"))
 	view.link(v.URL)
 	return &content{title: "Workspace", view: view}, nil

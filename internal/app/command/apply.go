@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"slices"
 
 	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/apply"
@@ -67,13 +66,10 @@ func (c *connection) apply(ctx context.Context, proc settings.Process, file stri
 		Permit: proc.Config.Stages.Permit(receivers(&proc.Config)...),
 		Ensure: func(ctx context.Context, exports map[string]schemas.Export, progress func(done, total int), topics ...string) error {
 			defer heard.again()
-			// Stages create topics too, where brokers allow them to, and need not be allowed
-			// to where somebody has applied a workspace.
-			all := slices.Concat(topics, proc.Config.Stages.Needed(), []string{schemas.TopicRedriven, schemas.TopicImports})
 			return c.topics.For(exports).EnsureInSteps(ctx, func(done, total int) {
 				heard.again()
 				progress(done, total)
-			}, all...)
+			}, apply.Topics(proc.Config.Stages, topics...)...)
 		},
 	}
 	return heard.explain(ctx, applier.Apply(ctx, file, how.DryRun))

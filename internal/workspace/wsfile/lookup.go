@@ -9,6 +9,9 @@ import (
 type Lookup struct {
 	Env  func(name string) (value string, set bool) // {env: NAME}
 	File func(path string) ([]byte, error)          // the file itself, and {file: PATH}; relative paths come joined to the file's folder
+	// Refused is what is expected in the place of {env: NAME} and {file: PATH}, for a file of
+	// somebody who may not read what they lead to; empty: they are followed.
+	Refused string
 }
 
 // SystemLookup reads the environment and the file system.

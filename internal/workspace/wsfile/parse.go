@@ -55,7 +55,7 @@ func read(file string, text []byte, lookup Lookup, s *kind.Shape, to any) error 
 // references resolves paths from a folder. One line end is the editor's that wrote
 // the file.
 func (l Lookup) references(folder string) decode.References {
-	return decode.References{Env: l.Env, File: func(path string) (string, error) {
+	return decode.References{Env: l.Env, Refused: l.Refused, File: func(path string) (string, error) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(folder, path)
 		}

@@ -92,6 +92,17 @@ func TestSystemLookup(t *testing.T) {
 	}
 }
 
+// TestReferencesAreRefused, and nothing that they lead to is read.
+func TestReferencesAreRefused(t *testing.T) {
+	t.Parallel()
+	text := "sources: [{id: a, name: A, writeKey: {file: key}}, {id: b, name: B, writeKey: {env: CRM_SECRET}}]\ndestinations: []\n"
+	_, err := Parse("the file", []byte(text), Lookup{Refused: "the secret itself"})
+	want := "the file:1: sources[0].writeKey.file: \"key\": expected the secret itself\nthe file:1: sources[1].writeKey.env: \"CRM_SECRET\": expected the secret itself"
+	if err == nil || err.Error() != want {
+		t.Errorf("found %v, want %s", err, want)
+	}
+}
+
 func TestReadFileReadsNoMoreThanItMust(t *testing.T) {
 	t.Parallel()
 	text, err := readFile("/dev/zero")

@@ -49,22 +49,39 @@ type Publisher struct {
 // may be in force all the same, when the answer to the commit was lost; applying
 // it again is harmless. Over records of a later release nothing is written.
 func (p *Publisher) Apply(ctx context.Context, next *workspace.Snapshot) ([]workspace.Change, error) {
-	return p.put(ctx, next, true)
+	return p.put(ctx, next, true, func(*State) error { return nil })
+}
+
+// ErrChanged says that a workspace was not put in force, since another one is than was read.
+var ErrChanged = errors.New("the workspace in force has changed since it was compared with this one, and nothing was written")
+
+// ApplyAt is Apply over the state of an end alone (see [State.End]): over any other nothing is
+// written, and the error is an [ErrChanged].
+func (p *Publisher) ApplyAt(ctx context.Context, end int64, next *workspace.Snapshot) ([]workspace.Change, error) {
+	return p.put(ctx, next, true, func(s *State) error {
+		if s.end != end {
+			return ErrChanged
+		}
+		return nil
+	})
 }
 
 // Seed puts a workspace in force as Apply does, unless people have ever applied
 // one. It does not count as applied by people itself, so that a later version
 // can bring another example.
 func (p *Publisher) Seed(ctx context.Context, example *workspace.Snapshot) ([]workspace.Change, error) {
-	return p.put(ctx, example, false)
+	return p.put(ctx, example, false, func(*State) error { return nil })
 }
 
 // errOvertaken says that something was written since the state was read.
 var errOvertaken = errors.New("another publisher changed the workspace first")
 
-// put has a workspace take the place of the one that is there.
-func (p *Publisher) put(ctx context.Context, next *workspace.Snapshot, byPeople bool) (changes []workspace.Change, err error) {
+// put has a workspace take the place of the one that is there, if that one is as it has to be.
+func (p *Publisher) put(ctx context.Context, next *workspace.Snapshot, byPeople bool, check func(*State) error) (changes []workspace.Change, err error) {
 	err = p.publish(ctx, func(state *State) (records []*kgo.Record, err error) {
+		if err = check(state); err != nil {
+			return nil, err
+		}
 		changes, records, err = p.towards(ctx, state, next, byPeople)
 		return records, err
 	})

@@ -290,3 +290,26 @@ func TestApplyDoesNotWaitForOthersForEver(t *testing.T) {
 		}
 	})
 }
+
+// TestApplyAtAnotherState writes nothing, be it another workspace or a pause that came between.
+func TestApplyAtAnotherState(t *testing.T) {
+	t.Parallel()
+	c := testkit.Brokers(t)
+	p := publisher(t, c)
+	apply(t, p, wstest.Of("a"))
+	before := read(t, c)
+	if _, err := p.Pause(timeout(t), "a", "ada", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	paused := read(t, c)
+	if _, err := p.ApplyAt(timeout(t), before.End(), wstest.Of("b")); !errors.Is(err, ErrChanged) {
+		t.Errorf("over a pause: %v", err)
+	}
+	if after := read(t, c); after.End() != paused.End() {
+		t.Errorf("something was written up to %d", after.End())
+	}
+	changes, err := p.ApplyAt(timeout(t), paused.End(), wstest.Of("b"))
+	if diff := cmp.Diff([]string{"- destination a", "+ destination b"}, wstest.Lines(changes)); err != nil || diff != "" {
+		t.Errorf("over what was read: %v, changes (-want +got):\n%s", err, diff)
+	}
+}

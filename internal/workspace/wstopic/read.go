@@ -23,6 +23,9 @@ type State struct {
 	end      int64 // offset at which the next record would stand
 }
 
+// End is the offset at which the next record would stand: two states of one end are the same.
+func (s *State) End() int64 { return s.end }
+
 // empty tells whether an example does no harm: nobody has put anything there.
 func (s *State) empty() bool { return !s.Applied && s.writable == nil }
 

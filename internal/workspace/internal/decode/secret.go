@@ -16,6 +16,8 @@ import (
 type References struct {
 	Env  func(name string) (value string, set bool)
 	File func(path string) (content string, err error)
+	// Refused is what is expected in the place of a reference; empty: they are followed.
+	Refused string
 }
 
 // Sealed is the member under which a record has the encrypted form of a secret, in place
@@ -48,14 +50,17 @@ func (v value) reveal(s *kind.Shape) (string, bool) {
 	}
 	e := entries[0]
 	e.value.hidden = false // the name of a variable or file, which people need to see
-	switch e.key.node.Value {
-	case "env":
-		return e.value.fromEnv()
-	case "file":
-		return e.value.fromFile()
-	default:
+	switch from := e.key.node.Value; {
+	case from != "env" && from != "file":
 		v.expected(s.Want)
 		return "", false
+	case v.Lookup.Refused != "":
+		e.value.expected(v.Lookup.Refused)
+		return "", false
+	case from == "env":
+		return e.value.fromEnv()
+	default:
+		return e.value.fromFile()
 	}
 }
 

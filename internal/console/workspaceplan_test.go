@@ -1,0 +1,262 @@
+package console
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/internal/workspace/wstopic"
+	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+)
+
+const crmFile = `sources:
+  - {id: website, name: Web site, writeKey: zqWriteKey}
+destinations:
+  - id: crm
+    type: webhooks
+    name: CRM
+    sources: [website]
+    sharedSecret: zqShared
+    endpoints: [{url: 'https://user:zqPassword@10.0.0.5/hooks?key=zqQuery', headers: {Authorization: zqHeader}}]
+`
+
+// applying is a console that applies workspace files to brokers, who have none yet.
+func applying(t *testing.T, change func(*Settings)) (*Console, *Brokers, *testkit.Logs) {
+	t.Helper()
+	b := newBrokers(t)
+	b.Publisher = &wstopic.Publisher{Kafka: b.Kafka, Ensure: func(ctx context.Context, _ map[string]schemas.Export, topics ...string) error {
+		return b.Topics.Ensure(ctx, topics...)
+	}}
+	b.Permit = func(netip.AddrPort) error { return http.ErrNotSupported }
+	log := new(testkit.Logs)
+	return newConsole(t, func(set *Settings) {
+		behindProxy(set)
+		set.Logger = slog.New(slog.NewTextHandler(log, nil))
+		q := FromBrokers(b)
+		set.Questions.PlanWorkspace, set.Questions.ApplyWorkspace = q.PlanWorkspace, q.ApplyWorkspace
+		if change != nil {
+			change(set)
+		}
+	}), b, log
+}
+
+// planned returns where the plan of a file is.
+func planned(t *testing.T, c *Console, file string) (*url.URL, string) {
+	t.Helper()
+	w := serve(c, named(t, "/workspace/plan", url.Values{"file": {strings.ReplaceAll(file, "\n", "\r\n")}}.Encode()))
+	at, err := url.Parse(w.Header().Get("Location"))
+	if err != nil || w.Code != http.StatusSeeOther {
+		t.Fatalf("the file was answered %d, %v: %s", w.Code, err, w.Body)
+	}
+	return at, seen(t, c, at.RequestURI())
+}
+
+// confirmed applies a plan, and returns the page of what came of it.
+func confirmed(t *testing.T, c *Console, plan *url.URL) (page string) {
+	t.Helper()
+	w := serve(c, named(t, "/workspace/apply", plan.RawQuery))
+	if w.Code != http.StatusSeeOther {
+		t.Fatalf("the plan was answered %d: %s", w.Code, w.Body)
+	}
+	testkit.Until(t, func() bool {
+		page = seen(t, c, w.Header().Get("Location"))
+		return strings.Contains(page, "<dt>Ended</dt>")
+	}, "the plan to be applied")
+	return page
+}
+
+func withoutSecrets(t *testing.T, what, text string) {
+	t.Helper()
+	if i := strings.Index(text, "zq"); i >= 0 {
+		t.Errorf("%s has a secret: %.40s", what, text[i:])
+	}
+}
+
+// TestAWorkspaceFileIsApplied: what it would change is shown, then it is in force, and the log
+// says by whom.
+func TestAWorkspaceFileIsApplied(t *testing.T) {
+	t.Parallel()
+	c, b, log := applying(t, nil)
+	at, page := planned(t, c, crmFile)
+	for _, want := range []string{
+		"+ source website\n+ destination crm\n", "this is a dry run: nothing was changed", "warning: destination crm:", ">deliver.crm\n", `action="/console/workspace/apply"`,
+	} {
+		if !strings.Contains(strings.ReplaceAll(page, "&#43;", "+"), want) {
+			t.Errorf("the plan does not have %q:\n%s", want, page)
+		}
+	}
+	withoutSecrets(t, "the plan", page)
+	if state, err := wstopic.Read(t.Context(), b.Kafka); err != nil || len(state.Snapshot.Destinations()) != 0 {
+		t.Fatalf("a plan changed something: %s, %v", state.Snapshot, err)
+	}
+	done := confirmed(t, c, at)
+	if !strings.Contains(done, "applied the file: ") || !strings.Contains(done, "destination crm") {
+		t.Errorf("what was done is\n%s", done)
+	}
+	withoutSecrets(t, "what was done", done)
+	state, err := wstopic.Read(t.Context(), b.Kafka)
+	if d, known := state.Snapshot.Destination("crm"); err != nil || !known || d.SharedSecret.Reveal() != "zqShared" {
+		t.Errorf("in force is %s, %v", state.Snapshot, err)
+	}
+	if there, err := b.Topics.Counts(t.Context()); err != nil || there["deliver.crm"] == 0 || there["imports"] == 0 {
+		t.Errorf("there are %v, %v", there, err)
+	}
+	if strings.Count(log.String(), `msg="console: begun" what="application of a workspace file with `) != 1 || !strings.Contains(log.String(), "person=ada") {
+		t.Errorf("the log is\n%s", log)
+	}
+	withoutSecrets(t, "the log", log.String())
+	if w := serve(c, named(t, "/workspace/apply", at.RawQuery)); w.Code != http.StatusNotFound {
+		t.Errorf("once more the plan was answered %d", w.Code)
+	}
+	if _, page = planned(t, c, crmFile); !strings.Contains(page, "the file is in force already") || strings.Contains(page, `action="/console/workspace/apply"`) || strings.Contains(page, "would be created") {
+		t.Errorf("the plan of what is in force is\n%s", page)
+	}
+}
+
+// TestAPlanOfAnotherState is not applied.
+func TestAPlanOfAnotherState(t *testing.T) {
+	t.Parallel()
+	c, b, _ := applying(t, nil)
+	at, _ := planned(t, c, crmFile)
+	other := workspace.NewSnapshot([]workspace.Source{{ID: "app", Name: "App", WriteKeyHash: workspace.HashWriteKey("k")}}, nil)
+	if _, err := b.Publisher.Apply(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	if page := confirmed(t, c, at); !strings.Contains(page, "has changed since") || strings.Contains(page, "applied the file") {
+		t.Errorf("what came of it is\n%s", page)
+	}
+	if state, err := wstopic.Read(t.Context(), b.Kafka); err != nil || len(state.Snapshot.Destinations()) != 0 || len(state.Snapshot.Sources()) != 1 {
+		t.Errorf("in force is %s, %v", state.Snapshot, err)
+	}
+	if _, page := planned(t, c, crmFile); !strings.Contains(page, "source app") {
+		t.Errorf("the next plan is\n%s", page)
+	}
+}
+
+// TestWhatStaysPaused is said.
+func TestWhatStaysPaused(t *testing.T) {
+	t.Parallel()
+	c, b, _ := applying(t, nil)
+	at, _ := planned(t, c, crmFile)
+	confirmed(t, c, at)
+	if _, err := b.Publisher.Pause(t.Context(), "crm", "eve", noon); err != nil {
+		t.Fatal(err)
+	}
+	if _, page := planned(t, c, strings.ReplaceAll(crmFile, "name: CRM", "name: Sales")); !strings.Contains(page, "destination crm stays paused") || !strings.Contains(page, "destination crm: name changed") {
+		t.Errorf("the plan is\n%s", page)
+	}
+}
+
+// TestAPlanIsOfOnePerson alone.
+func TestAPlanIsOfOnePerson(t *testing.T) {
+	t.Parallel()
+	c, _, _ := applying(t, nil)
+	at, _ := planned(t, c, crmFile)
+	target := strings.TrimPrefix(at.RequestURI(), Path)
+	for name, r := range map[string]*http.Request{
+		"the page to another":   named(t, target, "", "X-Forwarded-User", "eve"),
+		"the page to nobody":    request(t, http.MethodGet, at.RequestURI(), ""),
+		"the button of another": named(t, "/workspace/apply", at.RawQuery, "X-Forwarded-User", "eve"),
+	} {
+		if strings.HasPrefix(name, "the page") {
+			r.Method = http.MethodGet
+		}
+		if w := serve(c, r); w.Code != http.StatusNotFound || strings.Contains(w.Body.String(), "crm") {
+			t.Errorf("%s was answered %d: %s", name, w.Code, w.Body)
+		}
+	}
+	if len(c.jobs.All()) != 0 {
+		t.Error("something was begun")
+	}
+}
+
+// TestAFileWithMistakes: all of them are named, by line, and nothing of it is kept but that.
+func TestAFileWithMistakes(t *testing.T) {
+	t.Setenv("CONSOLE_TEST_SECRET", "zqEnvironment")
+	c, _, _ := applying(t, nil)
+	wrong := strings.ReplaceAll(crmFile, "name: CRM", "nam: CRM")
+	wrong = strings.ReplaceAll(wrong, "sharedSecret: zqShared", "sharedSecret: {env: CONSOLE_TEST_SECRET}")
+	wrong = strings.ReplaceAll(wrong, "writeKey: zqWriteKey", "writeKey: {file: /etc/hostname}")
+	at, page := planned(t, c, wrong)
+	for _, want := range []string{
+		"the file:6: destinations[0].nam: ", "the file:8: destinations[0].sharedSecret.env: ", "the file:2: sources[0].writeKey.file: ", "apply such a file with `anabranch apply -f FILE`",
+	} {
+		if !strings.Contains(strings.ReplaceAll(page, "&#34;", `"`), want) {
+			t.Errorf("the page does not have %q:\n%s", want, page)
+		}
+	}
+	withoutSecrets(t, "the page", page)
+	if strings.Contains(page, `action="/console/workspace/apply"`) {
+		t.Error("it can be applied")
+	}
+	if w := serve(c, named(t, "/workspace/apply", at.RawQuery)); w.Code != http.StatusConflict {
+		t.Errorf("its application was answered %d", w.Code)
+	}
+	for file, want := range map[string]string{
+		"": "an empty file", strings.Repeat("#", 1<<20+1): "expected at most 1048576", "a: [zqSecret": "the file:1",
+	} {
+		_, page = planned(t, c, file)
+		if !strings.Contains(page, want) {
+			t.Errorf("the page of %.10q does not have %q", file, want)
+		}
+		withoutSecrets(t, "the page", page)
+	}
+}
+
+// TestWhereFilesAreNotApplied says why.
+func TestWhereFilesAreNotApplied(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*Settings){
+		"read-only":      func(set *Settings) { set.ReadOnly = true },
+		"WORKSPACE_FILE": func(set *Settings) { set.WorkspaceFile = "/etc/workspace.yaml" },
+	} {
+		c := newConsole(t, func(set *Settings) { behindProxy(set); change(set) })
+		if page := seen(t, c, Path+"/workspace/plan"); strings.Contains(page, "<textarea") || !strings.Contains(page, "anabranch apply") && !strings.Contains(page, "/etc/workspace.yaml, is what counts") {
+			t.Errorf("%s: the page is\n%s", name, page)
+		}
+		for target, form := range map[string]string{"/workspace/plan": "file=x", "/workspace/apply": "id=x"} {
+			if w := serve(c, named(t, target, form)); w.Code < 400 || name == "WORKSPACE_FILE" && (w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "/etc/workspace.yaml")) {
+				t.Errorf("%s: %s was answered %d", name, target, w.Code)
+			}
+		}
+	}
+	c := newConsole(t, nil)
+	if page := look(t, c, Path+"/workspace/plan"); strings.Contains(page, "<textarea") || !strings.Contains(page, "/console/login?next=") {
+		t.Errorf("to who has no name the page is\n%s", page)
+	}
+}
+
+// TestPlansAreFewAndPass: what a file had in it does not stay.
+func TestPlansAreFewAndPass(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var h heldPlans
+		var ids []string
+		for range maxPlans + 1 {
+			ids = append(ids, h.hold(&heldPlan{by: "ada", made: time.Now()}))
+		}
+		kept := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, err := h.find(id, "ada"); return err != nil })
+		if !slices.Equal(kept, ids[1:]) {
+			t.Errorf("kept are %v of %v", kept, ids)
+		}
+		time.Sleep(planLife - time.Second)
+		synctest.Wait()
+		if _, err := h.find(ids[1], "ada"); err != nil {
+			t.Error("it is gone too early")
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(h.all) != 0 {
+			t.Errorf("%d are kept for longer", len(h.all))
+		}
+	})
+}
