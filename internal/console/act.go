@@ -24,6 +24,7 @@ func (c *Console) actions() []action {
 		{path: "/redrive", do: c.beginRedrive},
 		{path: "/job", do: c.cancelJob},
 		{path: "/resync", do: c.beginResync},
+		{path: "/test-send", do: c.beginTest},
 	}
 }
 

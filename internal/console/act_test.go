@@ -14,11 +14,12 @@ import (
 
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/webhook-sink/testsend"
 )
 
 // forms is one for each action.
 func forms() map[string]string {
-	return map[string]string{"/redrive": "destination=mail&from=2026-11-21T12:00:00Z&rate=50", "/job": "id=none", "/resync": "key=buyers&destination=mail&rate=50"}
+	return map[string]string{"/redrive": "destination=mail&from=2026-11-21T12:00:00Z&rate=50", "/job": "id=none", "/resync": "key=buyers&destination=mail&rate=50", "/test-send": "id=crm&endpoint=0&type=track&since=24h"}
 }
 
 // named is a request of a person whom a proxy names.
@@ -44,6 +45,10 @@ func TestActionsAreSafe(t *testing.T) {
 				done++
 			}
 			return "", nil
+		}
+		set.Questions.Send = func(context.Context, SendOf, func(string)) (*testsend.Report, error) {
+			done++
+			return sampleTest(""), nil
 		}
 	}
 	c := newConsole(t, counting)

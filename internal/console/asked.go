@@ -11,6 +11,7 @@ import (
 	"github.com/anabranch/anabranch/internal/messagetrace"
 	"github.com/anabranch/anabranch/internal/status"
 	"github.com/anabranch/anabranch/internal/terminal"
+	"github.com/anabranch/anabranch/webhook-sink/testsend"
 )
 
 // Questions are what pages ask. Each may take long, and is told to give up by ctx; what it
@@ -31,6 +32,8 @@ type Questions struct {
 	// Redrive sends dead letters again and returns what was done, or, with dryRun, what would
 	// be.
 	Redrive func(ctx context.Context, of RedriveOf, dryRun bool, say func(string)) (string, error)
+	// Send makes a test delivery. Nil: no webhook sink is in this process.
+	Send func(ctx context.Context, of SendOf, say func(string)) (*testsend.Report, error)
 }
 
 // asked are the questions that are being asked, and what came of them.
