@@ -34,7 +34,7 @@ build: ## Build .bin/anabranch
 run: build ## Run every stage in one process, with the example workspace
 	$(BIN)/anabranch run
 
-.PHONY: test test-kafka test-redpanda bench bench-client fuzz personas-seeds
+.PHONY: test test-kafka test-redpanda bench bench-client fuzz personas-seeds personas-figures
 test: ## Run the tests on the in-process broker, and on Redpanda where Docker has its image
 	go test $(PKG)
 	@! scripts/compose/redpanda.sh || $(MAKE) --no-print-directory test-redpanda
@@ -63,6 +63,17 @@ fuzz: ## Run each fuzz target for FUZZTIME (20s)
 SEEDS ?= 10000
 personas-seeds: ## Hold audiences and traits of SEEDS (10000) random users against the oracle
 	go test -count=1 -timeout 60m -run TestTheOracleAgrees ./personas/internal/engine -engine.seeds $(SEEDS)
+
+# The figures of docs/personas.md: on a busy machine only the processor time says something.
+# FIGURES picks some: make personas-figures FIGURES='Fold Restore'
+FIGURES        ?= Fold Stage Backfill Latency Restore
+figures_Fold     := 100000x
+figures_Stage    := 60000x
+figures_Backfill := 60000x
+figures_Latency  := 10000x
+figures_Restore  := 1000000x
+personas-figures: ## Measure audiences and traits: speed, latency, restoring, memory (10 min, 3 GiB)
+	@set -e; $(foreach f,$(FIGURES),go test -run '^$$' -cpu 2 -timeout 30m -bench '^Benchmark$(f)$$' -benchtime $(figures_$(f)) ./personas;)
 
 # It starts a broker of its own, on KAFKA_PORT 19192 and the three after it.
 .PHONY: test-security

@@ -15,6 +15,7 @@ import (
 	"github.com/anabranch/anabranch/archive/internal/group"
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/groups"
+	"github.com/anabranch/anabranch/internal/kafka/lag"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/internal/logging"
 	"github.com/anabranch/anabranch/internal/objects"
@@ -54,6 +55,7 @@ type Archive struct {
 	ends    sync.Map // kafka.Partition to int64: where logs ended that have lost their end
 	failed  logging.Sampler[logging.Kind]
 	joined  atomic.Bool
+	still   lag.Standstills
 }
 
 // New returns the stage, which has not yet spoken to a broker. Its errors are those of the
@@ -76,13 +78,13 @@ func New(cfg Config, set Settings) (*Archive, error) {
 // Name implements the stage's contract.
 func (a *Archive) Name() string { return "archive" }
 
-// Ready returns nil once the stage is a member of its group, and while the workspace has no
-// archive. What waits for a store does not count.
+// Ready returns nil once the stage is a member of its group and its partitions get on, and
+// while the workspace has no archive. What waits for a store does not count.
 func (a *Archive) Ready() error {
 	if !a.joined.Load() {
 		return errors.New("archive is not a member of its consumer group")
 	}
-	return nil
+	return a.still.Err()
 }
 
 // rejoinPause is how long the stage is out of its group before it joins again.
@@ -96,6 +98,7 @@ func (a *Archive) Run(ctx context.Context) error {
 		err := a.once(ctx)
 		a.joined.Store(false)
 		a.metrics.watch(nil)
+		a.still.Look(nil)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // an orderly stop, whatever was interrupted
 		}

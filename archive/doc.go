@@ -42,5 +42,7 @@
 //     An object of it that is there is the better one, and is left alone
 //     (TestARangeThatLostItsBeginning).
 //   - The stage joins no group while the workspace has no archive, and is ready all the same
-//     (TestWithoutArchives).
+//     (TestWithoutArchives). Behind a transaction that nobody ends it is not
+//     (TestAnOpenTransactionLeavesAnArchiveUnready), and while a store is away it is
+//     (TestAStoreDoesNotMakeAnArchiveUnready).
 package archive

@@ -13,6 +13,7 @@ import (
 	"github.com/anabranch/anabranch/archive/internal/group"
 	"github.com/anabranch/anabranch/archive/internal/object"
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/lag"
 	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -53,6 +54,13 @@ func (p *part) take(fetched *kgo.FetchPartition, limits cut.Limits, now time.Tim
 	}
 	p.stable = max(p.stable, fetched.LastStableOffset)
 	p.way.Reach(fetched.Records[len(fetched.Records)-1].Offset+1, fetched.LastStableOffset)
+}
+
+// position is how far the partition was read. While a range of it is written nothing is.
+func (p *part) position() lag.Position {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return lag.Position{Partition: p.Partition, Next: p.way.Next(), Held: p.working || p.paused}
 }
 
 // limits are those of a partition's destination. Of one that nobody knows any more they do

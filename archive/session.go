@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/anabranch/anabranch/archive/internal/group"
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/groups"
+	"github.com/anabranch/anabranch/internal/kafka/lag"
 	"github.com/anabranch/anabranch/internal/waiting"
 )
 
@@ -89,6 +92,7 @@ func (s *session) run(ctx context.Context) error {
 	s.metrics.watch(s.backlog)
 	var own sync.WaitGroup
 	own.Go(s.follow)
+	own.Go(s.watch)
 	err := s.consume() //nolint:contextcheck // it works in the session's own, which end in two steps
 	if err == nil && ctx.Err() == nil {
 		err = context.Cause(s.running) //nolint:contextcheck // the session's own says why
@@ -165,6 +169,34 @@ func (s *session) consumeTopics(topics []string) bool {
 		s.client.AddConsumeTopics(topic)
 	}
 	return len(refused) == 0
+}
+
+// lookEvery is between two looks at whether partitions stand still.
+const lookEvery = 10 * time.Second
+
+// watch looks whether partitions get on: behind a transaction that nobody ends there is
+// nothing to be read, and all looks well.
+func (s *session) watch() {
+	for waiting.Sleep(s.running, lookEvery) {
+		names := make(map[string]bool)
+		var all []lag.Position
+		for _, p := range s.all() {
+			names[p.Topic] = true
+			all = append(all, p.position())
+		}
+		s.still.Look(all)
+		if len(all) > 0 {
+			s.lookAtEnds(slices.Collect(maps.Keys(names)))
+		}
+	}
+}
+
+func (s *session) lookAtEnds(topics []string) {
+	ctx, cancel := context.WithTimeout(s.running, requestTime)
+	defer cancel()
+	lags, err := groups.Lags(ctx, s.set.Topics.Client, Group, topics...)
+	ends, noEnds := s.set.Topics.Ends(ctx, topics...)
+	s.still.Seen(lags, ends, errors.Join(err, noEnds), s.log)
 }
 
 // requestTime bounds a question to the brokers.

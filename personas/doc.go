@@ -82,5 +82,8 @@
 //
 // What is read once more may be of users of other partitions, to whom it is forwarded. So who
 // has read all waits until every other partition says that it has, too: what it has forwarded
-// stands before its answer (TestANewDefinitionWaitsForWhatIsForwarded).
+// stands before its answer (TestANewDefinitionWaitsForWhatIsForwarded). And nobody is done
+// before all have taken the definition up: so what goes to another partition says which leaves
+// are being filled, and who lacks one keeps it until they have it
+// (TestPartitionsTakeUpADefinitionOneByOne).
 package personas

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -290,7 +291,10 @@ func (b *bench) wait(tb testing.TB, n int) {
 			v = rare
 		}
 		rec := *v.put(i%6, i*7919%10_000, now)
-		rec.Value, rec.Key, rec.Timestamp = bytes.Clone(rec.Value), []byte(userName(i*7919%10_000)), time.Time{}
+		rec.Value, rec.Key, rec.Timestamp, rec.Headers = bytes.Clone(rec.Value), []byte(userName(i*7919%10_000)), time.Time{}, nil
+		h := *enginetest.VisitHeaders
+		h.MessageID = strconv.Itoa(i) // or they are copies
+		kafka.SetHeaders(&rec, &h)
 		b.client.Produce(tb.Context(), &rec, nil)
 	}
 	if err := b.client.Flush(tb.Context()); err != nil {

@@ -1,20 +1,29 @@
 package personas
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
 
 	"github.com/anabranch/anabranch/internal/kafka/txn/runner"
+	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/personas/internal/changelog"
 	"github.com/anabranch/anabranch/personas/internal/engine"
+	"github.com/anabranch/anabranch/personas/internal/identity"
 	"github.com/anabranch/anabranch/personas/internal/message"
+	"github.com/anabranch/anabranch/personas/internal/users"
 )
 
 const (
 	// askEvery is how often partitions are asked, and mostAsked how many at once.
 	askEvery  = time.Second
 	mostAsked = 16
+	// keepFor is how long a message is kept whose leaves its partition lacks, while nothing
+	// shows that it is going to have them.
+	keepFor = time.Minute
+	// keepEvery is the least time between two transactions in which such messages come.
+	keepEvery = 10 * time.Millisecond
 )
 
 // await ends fills of which all partitions have passed on what they had, and asks those that
@@ -77,4 +86,40 @@ func filled(fills []changelog.Fill, m *message.Message) []changelog.Fill {
 		}
 	}
 	return fills
+}
+
+// fresh are the leaves that a partition is filling. Others may not have taken them up yet;
+// when it has filled them all have.
+func (w *work) fresh() (leaves []engine.LeafID) {
+	for i := range w.meta.Fills {
+		leaves = append(leaves, w.meta.Fills[i].Leaves...)
+	}
+	return leaves
+}
+
+// lacks are the leaves of a message that a partition is going to have.
+func (w *work) lacks(m *message.Message) (leaves []engine.LeafID) {
+	for _, id := range m.Fresh {
+		if !slices.Contains(w.meta.Leaves, id) {
+			leaves = append(leaves, id)
+		}
+	}
+	return leaves
+}
+
+// keep has a message come again, until its partition has the leaves that it is for. False: it
+// has come for too long.
+func (p *processor) keep(ctx context.Context, t *runner.Transaction, w *work, user *users.User, m message.Message) bool {
+	now := t.Begun()
+	m.Held = cmp.Or(m.Held, now.UnixMilli())
+	if now.Sub(time.UnixMilli(m.Held)) > keepFor && w.meta.Sweep == nil {
+		p.metrics.now.merges[identity.GivenUp]++
+		return false
+	}
+	if !w.keeps {
+		w.keeps = true
+		waiting.Sleep(ctx, keepEvery)
+	}
+	t.Write(ctx, w.from, m.Record(w.num, user.ID))
+	return true
 }

@@ -3,6 +3,7 @@ package personas
 import (
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,6 +47,52 @@ func TestANewDefinitionWaitsForWhatIsForwarded(t *testing.T) {
 		b.definitions.Store(&engine.Definitions{Audiences: []engine.Audience{never}, Traits: []engine.Trait{counted()}})
 		virtual.Sleep(30 * time.Second)
 		if diff := cmp.Diff(map[string][]string{noise: {"true"}}, values(b.heard(t, 1), "never")); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestPartitionsTakeUpADefinitionOneByOne: what is forwarded, or handed over, to a partition
+// whose process has not heard of a definition counts for it when it has.
+func TestPartitionsTakeUpADefinitionOneByOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		before := engine.Definitions{Traits: []engine.Trait{counted()}}
+		after := engine.Definitions{Traits: before.Traits, Audiences: []engine.Audience{audience("visitors", "Visit", 3, 0)}}
+		b := newBench(t, testkit.Virtual(t), before)
+		var late atomic.Pointer[engine.Definitions]
+		late.Store(&before)
+		one := b.stage(t, b.virtually)
+		start(t, one)
+		virtual.Sleep(5 * time.Second)
+		other := b.stage(t, b.virtually, func(_ *Config, set *Settings) {
+			set.TransactionalID, set.Definitions = "anabranch-personas-b", late.Load
+		})
+		start(t, other)
+		virtual.Sleep(30 * time.Second)
+		early, behind := one.processor.owned()[0], other.processor.owned()[0]
+		u, a, handed := onPartition(one, "u", behind), onPartition(one, "a", early), onPartition(one, "h", early)
+		visit := func(ids ...string) {
+			b.send(t, b.of(schemas.TypeTrack, ids[0], ids[1], `"event":"Visit","properties":{}`))
+		}
+		visit(u, a)
+		virtual.Sleep(5 * time.Second)
+		visit("", a) // which is history
+		visit("", handed)
+		visit("", handed)
+		virtual.Sleep(5 * time.Second)
+		b.heard(t, 0)
+		b.definitions.Store(&after)
+		virtual.Sleep(time.Second)
+		visit("", a)
+		v := onPartition(one, "v", behind)
+		visit(v, handed)
+		virtual.Sleep(2 * time.Second)
+		b.heard(t, 0)
+		late.Store(&after)
+		virtual.Sleep(30 * time.Second)
+		want := map[string][]string{u: {"true"}, v: {"true"}}
+		if diff := cmp.Diff(want, values(b.heard(t, 2), "visitors")); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})

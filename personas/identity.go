@@ -31,6 +31,9 @@ func (p *processor) decide(ctx context.Context, t *runner.Transaction, w *work, 
 	do(&identity.Identity{
 		Catalogue: w.c.Catalogue, Bound: p.bound(),
 		Send: func(to string, m *message.Message) {
+			if m.Kind == message.Merge && m.Fresh == nil {
+				m.Fresh = w.fresh()
+			}
 			if !changelog.Reserved(to) {
 				t.Write(ctx, w.from, m.Record(p.home(to), to))
 				sent++
@@ -65,7 +68,7 @@ func (p *processor) claim(ctx context.Context, t *runner.Transaction, w *work, u
 // live is the message by which a call is forwarded.
 func (w *work) live(rec *kgo.Record) *message.Message {
 	return &message.Message{
-		Kind: message.Forward, Leaves: w.meta.Leaves, Live: true, Offset: rec.Offset, Received: rec.Timestamp.UnixMilli(),
+		Kind: message.Forward, Leaves: w.meta.Leaves, Fresh: w.fresh(), Live: true, Offset: rec.Offset, Received: rec.Timestamp.UnixMilli(),
 		Value: rec.Value, Headers: rec.Headers,
 	}
 }
@@ -104,6 +107,9 @@ func (p *processor) heed(ctx context.Context, t *runner.Transaction, w *work, us
 
 // merge merges a state that was handed over. What was due before is told before.
 func (p *processor) merge(ctx context.Context, t *runner.Transaction, w *work, user *users.User, m *message.Message) (results int, err error) {
+	if len(w.lacks(m)) > 0 && p.keep(ctx, t, w, user, *m) {
+		return 1, nil
+	}
 	results = p.decide(ctx, t, w, func(i *identity.Identity) {
 		if !i.Merge(user.ID, user.Profile, m) {
 			return
@@ -132,9 +138,16 @@ func (p *processor) forwarded(ctx context.Context, t *runner.Transaction, w *wor
 	if to := user.Profile.Redirect; to != "" {
 		return p.forward(ctx, t, w, to, m), nil
 	}
+	if lacks := w.lacks(m); len(lacks) > 0 {
+		rest := *m
+		rest.Leaves, rest.Fresh, rest.Live = lacks, lacks, false
+		if p.keep(ctx, t, w, user, rest) {
+			results++
+		}
+	}
 	received := receipt(&kgo.Record{Timestamp: time.UnixMilli(m.Received)}, t.Begun())
 	if _, ok := p.parse(&h, &kgo.Record{Value: m.Value, Offset: m.Offset}, received); !ok {
-		return 0, nil
+		return results, nil
 	}
 	cause := engine.CauseEvent
 	if m.Live {
@@ -146,5 +159,5 @@ func (p *processor) forwarded(ctx context.Context, t *runner.Transaction, w *wor
 	changes := w.c.Advance(user.Profile, now, w.meta.Ready, engine.CauseTimer)
 	w.c.Fold(user.Profile, &p.call, func(id engine.LeafID) bool { return slices.Contains(m.Leaves, id) })
 	changes = append(changes, w.c.Advance(user.Profile, now, w.meta.Ready, cause)...)
-	return p.tell(ctx, t, w, user, changes) + p.claim(ctx, t, w, user), nil
+	return results + p.tell(ctx, t, w, user, changes) + p.claim(ctx, t, w, user), nil
 }

@@ -44,6 +44,7 @@ type work struct {
 	// there is none.
 	written *kgo.Record
 	left    bool // there is more to do at once
+	keeps   bool // messages whose leaves are not there yet
 }
 
 func (p *partition) begin(c *catalogue) *work {

@@ -127,7 +127,7 @@ func (p *processor) refold(ctx context.Context, t *runner.Transaction, w *work, 
 	}
 	if to := user.Profile.Redirect; to != "" {
 		m := w.live(rec)
-		m.Leaves, m.Live = f.Leaves, false
+		m.Leaves, m.Fresh, m.Live = f.Leaves, f.Leaves, false
 		p.forward(ctx, t, w, to, m)
 		return nil
 	}

@@ -4,6 +4,8 @@ import (
 	"net/netip"
 
 	"github.com/anabranch/anabranch/internal/console"
+	"github.com/anabranch/anabranch/router"
+	"github.com/anabranch/anabranch/router/replay"
 	webhooksink "github.com/anabranch/anabranch/webhook-sink"
 )
 
@@ -14,7 +16,7 @@ func (p *plumbing) console() *console.Console {
 		Logger: p.log.With("stage", "console"), Version: version(), Workspace: p.live, Way: p.cfg.Stages.Way(),
 		Questions: console.FromBrokers(&console.Brokers{
 			Kafka: p.options("console"), Topics: p.topics, Addresses: p.brokers.Brokers, Stages: p.cfg.Stages, Workspace: p.live,
-			Keys: p.cfg.SuppressionKeys(), Sender: p.sender,
+			Keys: p.cfg.SuppressionKeys(), Sender: p.sender, Publisher: p.publisher(), Judge: func() replay.Judge { return new(router.Judge) },
 		}),
 		Token: p.cfg.AdminToken, Open: p.consoleOpen(), Proxies: p.cfg.TrustedProxies, PersonHeader: p.cfg.PersonHeader,
 		ReadOnly: p.cfg.ConsoleReadOnly,

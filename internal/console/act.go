@@ -11,7 +11,7 @@ import (
 type action struct {
 	path string // below [Path]
 	// do does it, or begins to, and says where to go. What it does goes to the log, with who
-	// does it: jobs see to that.
+	// does it: jobs see to that, and what is done at once by itself.
 	do func(*visit) (next string, err error)
 }
 
@@ -23,6 +23,10 @@ func (c *Console) actions() []action {
 	return []action{
 		{path: "/redrive", do: c.beginRedrive},
 		{path: "/job", do: c.cancelJob},
+		{path: "/replay/start", do: c.beginReplay},
+		{path: "/replay/steer", do: c.steerReplay},
+		{path: "/destination/pause", do: c.pauseDestination},
+		{path: "/destination/resume", do: c.resumeDestination},
 		{path: "/resync", do: c.beginResync},
 		{path: "/test-send", do: c.beginTest},
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/anabranch/anabranch/internal/messagetrace"
 	"github.com/anabranch/anabranch/internal/status"
 	"github.com/anabranch/anabranch/internal/terminal"
+	"github.com/anabranch/anabranch/router/replay"
 	"github.com/anabranch/anabranch/webhook-sink/testsend"
 )
 
@@ -32,6 +33,17 @@ type Questions struct {
 	// Redrive sends dead letters again and returns what was done, or, with dryRun, what would
 	// be.
 	Redrive func(ctx context.Context, of RedriveOf, dryRun bool, say func(string)) (string, error)
+	// Pause has nothing sent to a destination, by the word of a person, and Resume has it
+	// delivered to again. What can't be paused is a [wstopic.ErrPause].
+	Pause  func(ctx context.Context, id, by string) error
+	Resume func(ctx context.Context, id string) error
+	// Past is all that is known of replays and imports.
+	Past func(ctx context.Context) (*Past, error)
+	// Forecast says what a replay would do, StartReplay asks for it and returns its id, and
+	// SteerReplay changes what is wanted of one.
+	Forecast    func(ctx context.Context, of ReplayOf, say func(string)) (*replay.Forecast, error)
+	StartReplay func(ctx context.Context, of ReplayOf) (id string, err error)
+	SteerReplay func(ctx context.Context, id string, change ReplayChange) error
 	// Send makes a test delivery. Nil: no webhook sink is in this process.
 	Send func(ctx context.Context, of SendOf, say func(string)) (*testsend.Report, error)
 }
@@ -48,6 +60,8 @@ type asked struct {
 	call      *asking.Shared[CallAt, *tail.Call]
 	personas  askedPersonas
 	redrive   *asking.Shared[RedriveOf, string] // what it would do
+	past      *asking.Shared[struct{}, *Past]
+	forecast  *asking.Shared[ReplayOf, *replay.Forecast]
 }
 
 const (
@@ -86,6 +100,8 @@ func newAsked(q Questions) *asked {
 				return q.Call(ctx, at)
 			}),
 		personas: newAskedPersonas(&q.Personas),
+		past:     asking.New(asking.Options{Fresh: soon, Deadline: quick, Patience: patience, Most: 1}, alone(q.Past)),
+		forecast: asking.New(search, q.Forecast),
 		redrive: asking.New(search, func(ctx context.Context, of RedriveOf, say func(string)) (string, error) {
 			return q.Redrive(ctx, of, true, say)
 		}),
@@ -99,7 +115,7 @@ func alone[V any](ask func(context.Context) (V, error)) asking.Func[struct{}, V]
 
 // close gives up what is being asked.
 func (a *asked) close() {
-	for _, all := range []interface{ Close() }{a.status, a.deletions, a.letters, a.letter, a.trace, a.events, a.newest, a.call, a.redrive} {
+	for _, all := range []interface{ Close() }{a.status, a.deletions, a.letters, a.letter, a.trace, a.events, a.newest, a.call, a.redrive, a.past, a.forecast} {
 		all.Close()
 	}
 	a.personas.close()

@@ -16,10 +16,12 @@ import (
 	"github.com/anabranch/anabranch/internal/messagetrace"
 	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/internal/regulation"
+	"github.com/anabranch/anabranch/internal/runs"
 	"github.com/anabranch/anabranch/internal/status"
 	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
+	"github.com/anabranch/anabranch/router/replay"
 	"github.com/anabranch/anabranch/webhook-sink/testsend"
 )
 
@@ -31,7 +33,9 @@ type Brokers struct {
 	Stages    pipeline.Stages
 	Workspace *workspace.Live
 	Keys      *regulation.Keys // of the hashes of suppressed users; nil: none
-	Sender    *testsend.Sender // of test deliveries; nil: no webhook sink is in this process
+	Publisher *wstopic.Publisher
+	Judge     func() replay.Judge // the rule by which calls are routed
+	Sender    *testsend.Sender    // of test deliveries; nil: no webhook sink is in this process
 }
 
 // deadSince is how far back dead letters are counted.
@@ -41,6 +45,8 @@ const deadSince = 24 * time.Hour
 func FromBrokers(b *Brokers) Questions {
 	q := Questions{
 		Status: b.status, Deletions: b.deletions, Letters: b.letters, Letter: b.letter, Trace: b.trace, Events: b.events, Redrive: b.redrive,
+		Pause: b.pause, Resume: b.resume,
+		Past: b.past, Forecast: b.forecast, StartReplay: b.startReplay, SteerReplay: b.steerReplay,
 		Newest: b.newest, Call: b.call, Follow: b.follow, Personas: b.personas(),
 	}
 	if b.Sender != nil {
@@ -49,9 +55,21 @@ func FromBrokers(b *Brokers) Questions {
 	return q
 }
 
+func (b *Brokers) pause(ctx context.Context, id, by string) error {
+	_, err := b.Publisher.Pause(ctx, id, by, time.Now())
+	return err
+}
+
+func (b *Brokers) resume(ctx context.Context, id string) error {
+	_, _, err := b.Publisher.Resume(ctx, id)
+	return err
+}
+
 func (b *Brokers) status(ctx context.Context) (*status.Report, error) {
+	under := runs.Brokers{Kafka: b.Kafka, Topics: b.Topics}
 	report, err := status.Gather(ctx, status.Settings{
 		Kafka: b.Kafka, Topics: b.Topics, Brokers: b.Addresses, Workspace: b.Workspace.Load(), Stages: b.Stages, DeadSince: deadSince,
+		Replays: under.Replays, Imports: under.Imports,
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, errors.New("brokers answer, but too slowly: `anabranch doctor` checks them one by one")

@@ -12,6 +12,7 @@ import (
 // destinationView is all that is known of one destination.
 type destinationView struct {
 	progress
+	permission
 
 	ID      string
 	Row     destinationRow
@@ -23,6 +24,7 @@ type destinationView struct {
 	Held    string              // how many events are held back while endpoints are down; empty: none
 	Reasons []reasonView
 	Busy    []busyView
+	Due     []bar // retries by when they are due
 	Dead    []deadView
 	Advice  []status.Advice
 	Test    *testForm   // nil: it is not sent webhooks
@@ -33,6 +35,8 @@ type destinationView struct {
 type destinationInForce struct {
 	Name, Type string
 	Enabled    bool
+	Pausable   bool
+	Paused     string // since when, and by whom; empty: it is delivered to
 	Sources    []string
 	Signed     string
 	Endpoints  []string // without user and query, with the names of headers
@@ -55,7 +59,7 @@ type deadView struct {
 
 // destination asks for the state of the pipeline, and shows one of its destinations.
 func (c *Console) destination(v *visit) (*content, error) {
-	view := destinationView{ID: v.text("id")}
+	view := destinationView{ID: v.text("id"), permission: c.permits(v)}
 	if view.ID == "" {
 		return nil, &problem{http.StatusBadRequest, "expected the id of a destination"}
 	}
@@ -79,6 +83,10 @@ func inForce(w *workspace.Snapshot, id string) *destinationInForce {
 		return nil
 	}
 	view := &destinationInForce{Name: d.Name, Type: d.Type, Enabled: d.Enabled, Sources: d.Sources, Signed: "no"}
+	view.Pausable = d.Unpausable() == ""
+	if p, paused := w.Paused(id); paused {
+		view.Paused = p.String()
+	}
 	if d.SharedSecret != "" {
 		view.Signed = "yes, with a shared secret"
 	}
@@ -120,10 +128,34 @@ func (d *destinationView) fill(r *status.Report, w *workspace.Snapshot) bool {
 	for _, f := range found.Failures {
 		d.Reasons = append(d.Reasons, reasonView{string(f.Reason), terminal.Count(f.Events), f.Detail})
 	}
+	d.Due = dueBars(found.Due)
 	for _, b := range found.Busy {
 		d.Busy = append(d.Busy, busyView{b.Partition, b.Keys, terminal.Count(b.Events)})
 	}
 	return true
+}
+
+// dueBars are retries by when they are due.
+func dueBars(due []status.Due) (bars []bar) {
+	most := int64(1)
+	for _, d := range due {
+		most = max(most, d.Events)
+	}
+	for i, d := range due {
+		name := "up to " + d.Within
+		switch {
+		case i == 0:
+			name = "now"
+		case d.Within == "":
+			name = "later"
+		}
+		width := int(d.Events * 100 / most)
+		if d.Events > 0 {
+			width = max(width, 1)
+		}
+		bars = append(bars, bar{Name: name, Value: d.Events, Text: terminal.Count(d.Events), Width: width})
+	}
+	return bars
 }
 
 // deadViews are those groups of dead letters that are wanted.

@@ -34,6 +34,8 @@
 //   - Go's server counts its bound on reading a request up to the end of the answer, and ends
 //     the request's context then: a stream without a bound of its own would be over after 15
 //     seconds (TestATail).
+//   - Who pauses a page may do so while it fetches itself: the answer must not take its place
+//     (TestPauseOfAPageThatFetchesItself in test/consoletest).
 //   - What is unseen in a table that scrolls is positioned, and made the page as wide as the
 //     table until the table was what it is positioned in (TestEveryPage in test/consoletest).
 //   - A page that fetches itself is told to be loaded again when the session is over; a

@@ -1,11 +1,16 @@
 package console
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
 	"github.com/anabranch/anabranch/internal/messagetrace"
+	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/router/replay"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // CallOf says which calls are meant: those with a messageId, taken so long ago at most.
@@ -22,6 +27,7 @@ func (of *CallOf) query(now time.Time) messagetrace.Query {
 // eventView is what became of the calls with a messageId.
 type eventView struct {
 	progress
+	permission
 
 	MessageID, User, Since string
 	Backs                  []option
@@ -44,6 +50,7 @@ type outcomeView struct {
 	ID, Verdict string
 	Moments     []momentView
 	Letters     []string // ids of dead letters
+	Again       string   // URL of what sending it once more would do; empty: it can't be
 	Remarks     []string
 }
 
@@ -52,7 +59,7 @@ type momentView struct{ At, Text string }
 
 // event traces calls.
 func (c *Console) event(v *visit) (*content, error) {
-	view := eventView{MessageID: v.text("id"), User: v.text("user"), Backs: backs()}
+	view := eventView{MessageID: v.text("id"), User: v.text("user"), Backs: backs(), permission: c.permits(v)}
 	of := CallOf{MessageID: view.MessageID, User: view.User}
 	var err error
 	if view.Since, of.Back, err = v.back(); err != nil {
@@ -67,19 +74,19 @@ func (c *Console) event(v *visit) (*content, error) {
 	a := c.asked.trace.Ask(v.Context(), of)
 	view.progress = progressOf(&a, v.now)
 	if a.Known() {
-		view.fill(a.Value)
+		view.fill(a.Value, c.Workspace.Load())
 	}
 	return &content{title: "Event " + view.MessageID, again: again(&a, 0), view: view}, nil
 }
 
-func (e *eventView) fill(t *messagetrace.Trace) {
+func (e *eventView) fill(t *messagetrace.Trace, w *workspace.Snapshot) {
 	e.Remarks, e.Searched = t.Remarks(), t.Searched.Text()
 	for i := range t.Calls {
-		e.Calls = append(e.Calls, callOf(&t.Calls[i]))
+		e.Calls = append(e.Calls, callOf(&t.Calls[i], w))
 	}
 }
 
-func callOf(c *messagetrace.Call) callView {
+func callOf(c *messagetrace.Call, w *workspace.Snapshot) callView {
 	view := callView{
 		What: c.What(), Source: c.Source, User: c.User, Violations: c.Violations, Remarks: c.Notes,
 		Moments: []momentView{{c.ReceivedAt.UTC().Format(clock), c.Came()}},
@@ -88,9 +95,31 @@ func callOf(c *messagetrace.Call) callView {
 		view.Moments = append(view.Moments, momentView{c.RoutedAt.UTC().Format(clock), c.Routing()})
 	}
 	for i := range c.Destinations {
-		view.Destinations = append(view.Destinations, outcomeOf(&c.Destinations[i]))
+		outcome := outcomeOf(&c.Destinations[i])
+		outcome.Again = againTo(c, outcome.ID, w)
+		view.Destinations = append(view.Destinations, outcome)
 	}
 	return view
+}
+
+// againTo is where it is planned to send a call to a destination once more; empty: there is
+// nothing to send, or nobody who receives it.
+func againTo(c *messagetrace.Call, id string, w *workspace.Snapshot) string {
+	var at EventAt
+	d, known := w.Destination(id)
+	if _, err := fmt.Sscanf(c.Record, schemas.TopicRawEvents+"[%d]@%d", &at.Partition, &at.Offset); err != nil || !known || !d.Enabled || !d.Is(workspace.TypeWebhooks) {
+		return ""
+	}
+	at.At = c.ReceivedAt.UTC()
+	of := ReplayOf{One: at, Choice: replay.Choice{Destination: id}}
+	if c.Source == workspace.SourcePersonas { // replays leave its calls out unless they are asked for
+		of.Choice.Source = c.Source
+	}
+	query := make(url.Values)
+	for name, value := range of.fields() {
+		query.Set(name, value)
+	}
+	return Path + "/replay/plan?" + query.Encode()
 }
 
 func outcomeOf(d *messagetrace.Destination) outcomeView {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/ingest/imports"
 	"github.com/anabranch/anabranch/internal/audit"
 	"github.com/anabranch/anabranch/internal/console/internal/jobs"
 	"github.com/anabranch/anabranch/internal/console/internal/tail"
@@ -31,6 +32,7 @@ import (
 	"github.com/anabranch/anabranch/internal/status"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/personas/ask"
+	"github.com/anabranch/anabranch/router/replay"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
 	"github.com/anabranch/anabranch/webhook-sink/answers"
@@ -65,6 +67,7 @@ func sample() *status.Report {
 				Retrying: status.Backlog{Events: 1_187, Bound: status.AtLeast, Oldest: ago(118 * time.Minute)}, Withheld: 900, FailingSince: ago(118 * time.Minute),
 				Failures:  []status.Failure{{Reason: schemas.ReasonStatus5xx, Detail: "endpoint answered 503", Events: 1_180}},
 				Endpoints: []status.Endpoint{{URL: "https://crm.example.com/hooks", Events: 1_187}},
+				Due:       []status.Due{{Within: "0s", Events: 2}, {Within: "1m", Events: 400}, {Within: "5m", Events: 800}, {}},
 				Busy:      []status.BusyPartition{{Partition: 4, Keys: 2, Events: 1_150}}, Replaying: status.Backlog{Events: 40, Bound: status.AtMost},
 				Export: &status.Export{Topic: "exports.crm", Partitions: 6, Events: 1_204},
 			},
@@ -215,6 +218,8 @@ func questionsAbout(text string) Questions {
 			}
 			return "redriven 10 of 12 dead letters " + text, nil
 		},
+		Past:     func(context.Context) (*Past, error) { return samplePast(text), nil },
+		Forecast: func(context.Context, ReplayOf, func(string)) (*replay.Forecast, error) { return sampleForecast(), nil },
 		Send: func(_ context.Context, _ SendOf, say func(string)) (*testsend.Report, error) {
 			say(text)
 			return sampleTest(text), nil
@@ -227,6 +232,39 @@ func questionsAbout(text string) Questions {
 				{At: noon, MessageID: text, Source: text, Type: "track", User: text, Destination: "crm", Verdict: "retried", Reason: schemas.ReasonStatus5xx, Attempts: 2, MS: 1_204},
 			}, nil
 		},
+	}
+}
+
+// samplePast has a run that goes on, one that is done, and two imports.
+func samplePast(text string) *Past {
+	run := func(id string, wish replay.Wish) replay.Run {
+		return replay.Run{
+			ID: id, Wish: wish, Rate: 500, Choice: replay.Choice{Event: text, User: text}, Destinations: []string{"crm"}, To: noon, CreatedAt: noon,
+			Ranges: map[int32]replay.Offsets{0: {From: 100, To: 300}},
+		}
+	}
+	part := replay.Part{State: replay.Done, Next: map[int32]int64{0: 300}, Sent: 1_204, Left: map[replay.Reason]int64{replay.Copy: 3}}
+	half := part
+	half.State, half.Next, half.ActiveMs = replay.Open, map[int32]int64{0: 200}, 60_000
+	return &Past{
+		Runs: []*replay.Entry{
+			{Run: run("r1", replay.Running), Parts: map[string]*replay.Part{"crm": &part}},
+			{Run: run("r2", replay.Running), Parts: map[string]*replay.Part{"crm": &half}, Claim: replay.Claim{Token: "t", Trouble: map[string]string{"crm": text}}},
+		},
+		Imports: []imports.Listed{
+			{Digest: "d1", Entry: imports.Entry{File: text, Source: "website", Done: true, StartedAt: noon, UpdatedAt: noon}},
+			{Digest: "d2", Entry: imports.Entry{File: "more.ndjson", Source: "website", StartedAt: noon, UpdatedAt: noon}},
+		},
+	}
+}
+
+func sampleForecast() *replay.Forecast {
+	return &replay.Forecast{
+		Run: &replay.Run{To: noon, Rate: 1}, Events: 2_000, First: noon.Add(-time.Hour), Last: noon, Journal: true, Seconds: 1_000,
+		Destinations: map[string]*replay.Expected{"crm": {
+			Send: 1_000, ByType: map[schemas.Type]int64{schemas.TypeTrack: 990, schemas.TypePage: 10}, Left: map[replay.Reason]int64{replay.Copy: 7, replay.Unwanted: 993},
+			Missing: 900, Again: 100, Gone: 4, Unknown: 0,
+		}},
 	}
 }
 
@@ -384,6 +422,7 @@ func jobOfTest(t *testing.T, c *Console) string {
 func targets(t *testing.T, c *Console) map[string]string {
 	t.Helper()
 	queries := map[string]string{
+		"/replay": "?id=r2", "/replay/plan": "?from=24h&destination=crm",
 		"/call": "?at=3-1704", "/persona": "?key=buyers&from=1&to=2", "/members": "?key=buyers", "/profile": "?user=u1", "/explain": "?key=buyers&user=u1",
 		"/history": "?name=buyers", "/preview": "?written=%7Bid%3A+x%2C+when%3A+%7Bdid%3A+y%7D%7D", "/check": "?run=1", "/resync": "?key=buyers&destination=mail",
 		"/redrive": "?destination=mail&since=1h", "/job": "?id=" + jobOfTest(t, c), "/test-send": "?id=" + testOfTest(t, c),

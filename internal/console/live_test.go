@@ -139,7 +139,8 @@ type tails struct {
 
 	client *http.Client
 	send   chan int
-	stop   func()
+	end    func() // of the console
+	stop   func() // of its server
 }
 
 func newTails(t *testing.T, change func(*Settings)) *tails {
@@ -165,6 +166,7 @@ func newTails(t *testing.T, change func(*Settings)) *tails {
 	l := &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})}
 	server := service.NewHTTPServer("admin", l, s.Handler(), slog.New(slog.DiscardHandler))
 	s.stop = testkit.Start(t, server.Run)
+	s.end = testkit.Start(t, s.Run)
 	s.client = &http.Client{Transport: &http.Transport{DialContext: l.dial}}
 	t.Cleanup(s.client.CloseIdleConnections)
 	return s
@@ -236,7 +238,7 @@ func TestATail(t *testing.T) {
 			t.Errorf("when nothing comes it was sent %q, open: %t", text, open)
 		}
 		began := time.Now()
-		s.tails.Close()
+		s.end()
 		if _, open := came(lines); open || time.Since(began) != 0 {
 			t.Error("the process ends, and a tail goes on")
 		}
@@ -271,6 +273,7 @@ func TestATailOfASession(t *testing.T) {
 				t.Errorf("%s: it was sent %q, open: %t", name, text[max(0, len(text)-100):], open)
 			}
 		}
+		s.end()
 		s.stop()
 	})
 }
@@ -298,7 +301,7 @@ func TestATailThatNobodyReads(t *testing.T) {
 		if _, err = io.Copy(io.Discard, w.Body); err == nil {
 			t.Error("the tail that nobody reads has ended in an orderly way")
 		}
-		s.tails.Close()
+		s.end()
 		s.stop()
 	})
 }

@@ -56,9 +56,10 @@ func TestADestination(t *testing.T) {
 	want := destinationView{
 		ID: "crm",
 		InForce: &destinationInForce{
-			Name: "CRM", Type: "webhooks", Enabled: true, Sources: []string{"website"}, Signed: "yes, with a shared secret",
+			Name: "CRM", Type: "webhooks", Enabled: true, Pausable: true, Sources: []string{"website"}, Signed: "yes, with a shared secret",
 			Endpoints: []string{"https://crm.example.com/hooks [Authorization]"},
 		},
+		Due:    []bar{{"now", 2, "2", 1}, {"up to 1m", 400, "400", 50}, {"up to 5m", 800, "800", 100}, {"later", 0, "0", 0}},
 		Replay: "<=40", Export: "exports.crm, 6 partitions, which hold <=1,204 events",
 		Waiting: []endpointView{{"https://crm.example.com/hooks", "1,187"}},
 		Failing: "2026-11-21 10:02:00Z", Held: "900",

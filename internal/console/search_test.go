@@ -133,7 +133,7 @@ func TestEvents(t *testing.T) {
 func TestATrace(t *testing.T) {
 	t.Parallel()
 	var got eventView
-	got.fill(sampleTrace("Signed Up"))
+	got.fill(sampleTrace("Signed Up"), sampleWorkspace().Load())
 	want := eventView{
 		Searched: "1 of 6 partitions of raw-events from 2026-11-21 12:00:00.000Z to 2026-11-21 12:01:00.000Z, 1,204 records",
 		Remarks:  []string{"the user is suppressed: calls of this user are dropped from the time of the request on, and answered with 200", "Signed Up"},
@@ -145,11 +145,11 @@ func TestATrace(t *testing.T) {
 				{"2026-11-21 12:01:00.000Z", "routed"},
 			},
 			Destinations: []outcomeView{
-				{ID: "crm", Verdict: "delivered", Moments: []momentView{
+				{ID: "crm", Verdict: "delivered", Again: "/console/replay/plan?at=2026-11-21T12%3A00%3A00Z&destination=crm&offset=1704&partition=3", Moments: []momentView{
 					{"2026-11-21 12:01:00.000Z", "attempt 1: Signed Up failed with status_5xx after 0 ms; again at 2026-11-21 12:01:00.000Z"},
 					{"2026-11-21 12:01:00.000Z", "attempt 2: crm.example.com took it after 17 ms"},
 				}},
-				{ID: "mail", Verdict: "dead: status_4xx", Letters: []string{"1-704"}, Moments: []momentView{{"2026-11-21 12:01:00.000Z", "dead letter 1-704: Signed Up"}}},
+				{ID: "mail", Verdict: "dead: status_4xx", Letters: []string{"1-704"}, Again: "/console/replay/plan?at=2026-11-21T12%3A00%3A00Z&destination=mail&offset=1704&partition=3", Moments: []momentView{{"2026-11-21 12:01:00.000Z", "dead letter 1-704: Signed Up"}}},
 				{ID: "old", Verdict: `filtered by "Signed Up" in the call's integrations map`, Remarks: []string{"Signed Up"}},
 			},
 		}},

@@ -318,10 +318,13 @@ func TestNaughtyStrings(t *testing.T) {
 			r.Advice = []status.Advice{{About: text, Problem: text, Do: text}}
 			set.Questions = questionsAbout(text)
 			set.Questions.Status = func(context.Context) (*status.Report, error) { return r, nil }
-			set.Workspace = workspace.NewLive(workspace.NewSnapshot(
-				[]workspace.Source{{ID: "s", Name: text, Enabled: true}}, // as a record of an earlier release may have it
-				[]workspace.Destination{{ID: "crm", Name: text, Enabled: true}},
-			))
+			buyers := workspace.Audience{Audience: sampleAudience("7d"), Edition: workspace.Edition{Version: 2, Earlier: []workspace.Earlier{{Version: 1, Definition: sampleJSON("1d")}}}}
+			buyers.Name = text
+			set.Workspace = workspace.NewLive((&workspace.Document{
+				Sources:      []workspace.Source{{ID: "s", Name: text, Enabled: true}}, // as a record of an earlier release may have it
+				Destinations: []workspace.Destination{{ID: "crm", Name: text, Enabled: true}},
+				Audiences:    []workspace.Audience{buyers},
+			}).Snapshot())
 		})
 		pages := map[string]*http.Request{
 			"the login":        request(t, http.MethodGet, loginPath+"?next="+url.QueryEscape(Path+"/?a="+text), ""),
@@ -332,6 +335,10 @@ func TestNaughtyStrings(t *testing.T) {
 			"dead letters":     request(t, http.MethodGet, Path+"/dead-letters?q="+url.QueryEscape(text), ""),
 			"a destination's":  request(t, http.MethodGet, Path+"/dead-letters?destination="+url.QueryEscape(text), ""),
 			"a redrive":        request(t, http.MethodGet, Path+"/redrive?destination="+url.QueryEscape(text), ""),
+			"calls":            request(t, http.MethodGet, Path+"/live?q="+url.QueryEscape(text), ""),
+			"a user":           request(t, http.MethodGet, Path+"/profile?user="+url.QueryEscape(text), ""),
+			"no audience":      request(t, http.MethodGet, Path+"/persona?key="+url.QueryEscape(text), ""),
+			"no definition":    request(t, http.MethodGet, Path+"/preview?written="+url.QueryEscape(text), ""),
 			"no choice":        request(t, http.MethodGet, Path+"/events?last="+url.QueryEscape(text), ""),
 			"no dead letter":   request(t, http.MethodGet, Path+"/dead-letter?id="+url.QueryEscape(text), ""),
 			"no destination":   request(t, http.MethodGet, Path+"/destination?id="+url.QueryEscape(text), ""),

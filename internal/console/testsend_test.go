@@ -15,8 +15,8 @@ import (
 	"github.com/anabranch/anabranch/webhook-sink/testsend"
 )
 
-// seen is a page as a person sees it whom a proxy names.
-func seen(t *testing.T, c *Console, target string) string {
+// shownTo is a page as a person sees it whom a proxy names.
+func shownTo(t *testing.T, c *Console, target string) string {
 	t.Helper()
 	r := named(t, strings.TrimPrefix(target, Path), "")
 	r.Method = http.MethodGet
@@ -37,7 +37,7 @@ func TestATestDelivery(t *testing.T) {
 			return sampleTest("Signed Up"), nil
 		}
 	})
-	page := seen(t, c, "/destination?id=crm")
+	page := shownTo(t, c, "/destination?id=crm")
 	for _, want := range []string{`action="/console/test-send"`, `<option value="1">https://crm.example.com/hooks</option>`, `<option value="track">track</option>`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the destination does not have %s:\n%s", want, page)
@@ -47,8 +47,8 @@ func TestATestDelivery(t *testing.T) {
 	if w.Code != http.StatusSeeOther {
 		t.Fatalf("the form was answered %d: %s", w.Code, w.Body)
 	}
-	testkit.Until(t, func() bool { return strings.Contains(seen(t, c, w.Header().Get("Location")), "Done.") }, "the test to end")
-	page = seen(t, c, w.Header().Get("Location"))
+	testkit.Until(t, func() bool { return strings.Contains(shownTo(t, c, w.Header().Get("Location")), "Done.") }, "the test to end")
+	page = shownTo(t, c, w.Header().Get("Location"))
 	for _, want := range []string{
 		"POST /hooks?[redacted] HTTP/1.1\nX-Key: [redacted]\n\n{&#34;event&#34;:&#34;Signed Up&#34;}", "HTTP/1.1 200 OK\n\nok",
 		"After 17 ms: delivered", "would become a dead letter: endpoint answered 400", "X-Said: Signed Up", "There was none.", "switched off", `href="/console/destination?id=crm"`,
@@ -63,7 +63,7 @@ func TestATestDelivery(t *testing.T) {
 	if line := `what="test delivery of event m1 to crm, endpoint 1" person=ada`; !strings.Contains(log.String(), line) {
 		t.Errorf("the log has no %s:\n%s", line, &log)
 	}
-	if job := seen(t, c, strings.Replace(w.Header().Get("Location"), "/test-send?", "/job?", 1)); !strings.Contains(job, "&lt; HTTP/1.1 200 OK") {
+	if job := shownTo(t, c, strings.Replace(w.Header().Get("Location"), "/test-send?", "/job?", 1)); !strings.Contains(job, "&lt; HTTP/1.1 200 OK") {
 		t.Errorf("the job shows %s", job)
 	}
 }
@@ -93,7 +93,7 @@ func TestWhatCanNotBeSentForATest(t *testing.T) {
 	if w := serve(elsewhere, named(t, "/test-send", forms()["/test-send"])); w.Code != http.StatusConflict {
 		t.Errorf("without a sink a test was answered %d", w.Code)
 	}
-	page := seen(t, elsewhere, "/destination?id=crm")
+	page := shownTo(t, elsewhere, "/destination?id=crm")
 	for _, want := range []string{"anabranch test-send crm", "/failed-answers?destination=crm"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("without a sink the destination does not say %s:\n%s", want, page)

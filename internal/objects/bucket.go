@@ -59,11 +59,29 @@ func keys(p Place) *credentials.Credentials {
 
 // Put implements [Store]. A PUT replaces an object at once or not at all.
 func (b bucket) Put(ctx context.Context, name string, body []byte) error {
-	_, err := b.client.PutObject(ctx, b.name, b.prefix+name, bytes.NewReader(body), int64(len(body)), minio.PutObjectOptions{
-		ContentType:      "application/gzip",
-		DisableMultipart: true,
-	})
+	return b.put(ctx, name, body, minio.PutObjectOptions{})
+}
+
+func (b bucket) put(ctx context.Context, name string, body []byte, how minio.PutObjectOptions) error {
+	how.ContentType, how.DisableMultipart = "application/gzip", true
+	_, err := b.client.PutObject(ctx, b.name, b.prefix+name, bytes.NewReader(body), int64(len(body)), how)
 	return err
+}
+
+// Create implements [Store].
+func (b bucket) Create(ctx context.Context, name string, body []byte) (bool, error) {
+	var absent minio.PutObjectOptions
+	absent.SetMatchETagExcept("*")
+	err := b.put(ctx, name, body, absent)
+	switch said := minio.ToErrorResponse(err); {
+	case err == nil:
+		return true, nil
+	case said.Code == minio.PreconditionFailed, said.StatusCode == http.StatusPreconditionFailed:
+		return false, nil
+	case said.Code == minio.NotImplemented, said.StatusCode == http.StatusNotImplemented:
+		err = b.Put(ctx, name, body)
+	}
+	return err == nil, err
 }
 
 // Get implements [Store].

@@ -41,10 +41,18 @@ func Claim(ctx context.Context, in Store, by Owner) error {
 	if err != nil {
 		return err
 	}
-	if err = in.Put(ctx, ClaimName, append(text, '\n')); err != nil {
+	created, err := in.Create(ctx, ClaimName, append(text, '\n'))
+	if err != nil {
 		return fmt.Errorf("write %s: %w", ClaimName, err)
 	}
-	return nil
+	if created {
+		return nil
+	}
+	// Somebody else was here meanwhile.
+	if owner, _, err = OwnerOf(ctx, in); err != nil {
+		return err
+	}
+	return compare(owner, by)
 }
 
 func parse(text []byte) (owner Owner, err error) {

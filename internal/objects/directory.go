@@ -29,6 +29,25 @@ func (d *directory) path(name string) string { return filepath.Join(d.root, file
 // Put implements [Store]: a file is written beside its place, and moved there when it is on
 // the disk. What an earlier try left is removed.
 func (d *directory) Put(_ context.Context, name string, body []byte) error {
+	return d.write(name, body, os.Rename)
+}
+
+// Create implements [Store].
+func (d *directory) Create(_ context.Context, name string, body []byte) (bool, error) {
+	err := d.write(name, body, func(temporary, path string) error {
+		if err := os.Link(temporary, path); err != nil {
+			return err
+		}
+		return os.Remove(temporary)
+	})
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// write has place give a file its name when it is on the disk.
+func (d *directory) write(name string, body []byte, place func(temporary, path string) error) error {
 	path := d.path(name)
 	dir, base := filepath.Split(path)
 	if err := os.MkdirAll(dir, dirMode); err != nil {
@@ -43,7 +62,7 @@ func (d *directory) Put(_ context.Context, name string, body []byte) error {
 		return err
 	}
 	if err = errors.Join(writeAll(f, body), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
+		err = place(f.Name(), path)
 	}
 	if err != nil {
 		_ = os.Remove(f.Name()) // the next try removes it too

@@ -15,7 +15,8 @@
 //
 //   - Topics that are made again count their offsets from 0, and so may overwrite what was
 //     archived of the last one. So the first object of a place says which topic it is of,
-//     and another one is refused (TestAPlaceBelongsToOneTopic).
+//     and another one is refused (TestAPlaceBelongsToOneTopic), also where both look for it
+//     before one has written it (TestTwoClaimOnePlace).
 //   - A temporary file has a name of its own each time. Two processes may write one object
 //     at once when one of them does not know yet that it has lost its partition: in a shared
 //     file, one could publish what the other has just cut to nothing (TestTwoWriteOneObject).

@@ -13,6 +13,9 @@ type Store interface {
 	// Put stores an object in place of any other of its name. It is durable when nil is
 	// returned; whoever reads sees all of it or nothing.
 	Put(ctx context.Context, name string, body []byte) error
+	// Create is Put where there is no object of the name; false: there is. A bucket whose
+	// server does not know the condition replaces it.
+	Create(ctx context.Context, name string, body []byte) (created bool, err error)
 	// Get returns an object; false when there is none.
 	Get(ctx context.Context, name string) (body []byte, there bool, err error)
 	// Has reports whether there is an object.

@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,10 +36,9 @@ func server(t *testing.T) Place {
 // places are one of each kind.
 func places(t *testing.T) map[string]Place {
 	t.Helper()
-	plain := server(t)
-	prefixed := plain
+	prefixed := server(t)
 	prefixed.Prefix = "a/b"
-	return map[string]Place{"directory": {Directory: filepath.Join(t.TempDir(), "not", "there")}, "bucket": plain, "prefix": prefixed}
+	return map[string]Place{"directory": {Directory: filepath.Join(t.TempDir(), "not", "there")}, "bucket": server(t), "prefix": prefixed}
 }
 
 func open(t *testing.T, p Place) Store {
@@ -229,5 +231,70 @@ func TestLists(t *testing.T) {
 				t.Errorf("%s: %q: %v, %v, want %v", kind, dir, names, err, want)
 			}
 		}
+	}
+}
+
+// blind sees nothing at its first look.
+type blind struct {
+	Store
+
+	looked bool
+}
+
+func (b *blind) Get(ctx context.Context, name string) ([]byte, bool, error) {
+	if !b.looked {
+		b.looked = true
+		return nil, false, nil
+	}
+	return b.Store.Get(ctx, name)
+}
+
+// TestTwoClaimOnePlace at once: the place belongs to one of them.
+func TestTwoClaimOnePlace(t *testing.T) {
+	t.Parallel()
+	first, second := Owner{"deliver.archive.cold", "00ff"}, Owner{"deliver.archive.other", "01ff"}
+	for kind, at := range places(t) {
+		s := open(t, at)
+		if err := Claim(t.Context(), s, first); err != nil {
+			t.Fatalf("%s: %v", kind, err)
+		}
+		if err := Claim(t.Context(), &blind{Store: s}, second); err == nil || !strings.Contains(err.Error(), first.ID) {
+			t.Errorf("%s: %v takes the place: %v", kind, second, err)
+		}
+		if err := Claim(t.Context(), &blind{Store: s}, first); err != nil {
+			t.Errorf("%s: what was claimed twice by one: %v", kind, err)
+		}
+		if owner, there, err := OwnerOf(t.Context(), s); owner != first || !there || err != nil {
+			t.Errorf("%s: %v, %t, %v", kind, owner, there, err)
+		}
+	}
+}
+
+// TestAServerWithoutConditions lets a place be claimed all the same.
+func TestAServerWithoutConditions(t *testing.T) {
+	t.Parallel()
+	at := server(t)
+	behind, err := url.Parse(at.Endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(behind)
+	refused := false
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("If-None-Match") != "" {
+			refused = true
+			w.WriteHeader(http.StatusNotImplemented)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	defer srv.Close()
+	at.Endpoint = srv.URL
+	own := Owner{"deliver.archive.cold", "00ff"}
+	if err := Claim(t.Context(), open(t, at), own); err != nil || !refused {
+		t.Errorf("%v, refused: %t", err, refused)
+	}
+	if owner, _, err := OwnerOf(t.Context(), open(t, at)); owner != own || err != nil {
+		t.Errorf("%v, %v", owner, err)
 	}
 }

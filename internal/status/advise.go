@@ -33,6 +33,7 @@ func Advise(r *Report, window time.Duration) []Advice {
 	r.adviseRetries(add)
 	r.adviseDead(add)
 	r.adviseReplays(add)
+	r.adviseImports(add)
 	if len(r.Incomplete) > 0 {
 		add("this report", some(r.Incomplete)+" could not be read to the end: numbers are at least or at most",
 			"/metrics of the stages has the complete numbers")
@@ -142,6 +143,13 @@ func (d *Destination) adviseReplayed(add func(about, problem, do string)) {
 const openFor = 26 * time.Hour
 
 func (r *Report) adviseArchive(d *Destination, add func(about, problem, do string)) {
+	if d.State == Removed {
+		if d.Undelivered.Events > 0 {
+			add(d.ID, d.waiting()+" of an archive that is not in the workspace",
+				"they stay on "+schemas.ArchiveTopic(d.ID)+" until retention takes them: `anabranch apply` the archive again, or delete the topic")
+		}
+		return
+	}
 	if age := r.age(d.Undelivered); age > openFor {
 		add(d.ID, fmt.Sprintf("%s to be archived, the oldest for %s", d.waiting(), terminal.Brief(age)),
 			"look at the log of the stage archive for \"archiving failed\"; if there is none, start more processes of it")

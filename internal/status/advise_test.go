@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
 
@@ -42,8 +43,11 @@ func TestAdvice(t *testing.T) {
 		"a replay waits for a destination": {func(r *Report) {
 			r.Replays = []Replay{{ID: "a", State: "running", Heard: noon, Trouble: map[string]string{"crm": "waits"}}}
 		}, "replay a", "crm waits", "`anabranch replay show a`"},
-		"a little waits": {change: func(r *Report) { r.Stages[0].Unread[0].Waiting = Backlog{5, Exact, at(time.Second)} }},
-		"a call waits":   {func(r *Report) { r.Stages[0].Unread[0].Waiting = Backlog{1, Exact, at(time.Minute)} }, "raw-events", "1 event to route, the oldest for 1m", "start more"},
+		"an import goes on":             {change: func(r *Report) { r.Imports = []Import{{Files: "a.csv", Heard: noon.Add(-time.Minute)}} }},
+		"an import is done":             {change: func(r *Report) { r.Imports = []Import{{Files: "a.csv", Done: true, Heard: noon.Add(-time.Hour)}} }},
+		"nobody goes on with an import": {func(r *Report) { r.Imports = []Import{{Files: "a.csv", Rows: 4000, Heard: noon.Add(-time.Hour)}} }, "import a.csv", "nothing was heard of it for 1h, with 4,000 rows in", "`anabranch import start` with the same files"},
+		"a little waits":                {change: func(r *Report) { r.Stages[0].Unread[0].Waiting = Backlog{5, Exact, at(time.Second)} }},
+		"a call waits":                  {func(r *Report) { r.Stages[0].Unread[0].Waiting = Backlog{1, Exact, at(time.Minute)} }, "raw-events", "1 event to route, the oldest for 1m", "start more"},
 		"a call waits for a transaction": {func(r *Report) {
 			u := &r.Stages[0].Unread[0]
 			u.Waiting, u.Pending = Backlog{1, Exact, at(time.Minute)}, []int32{1, 4}
@@ -56,6 +60,9 @@ func TestAdvice(t *testing.T) {
 		"removed": {func(r *Report) {
 			r.Destinations[0] = Destination{ID: "crm", State: Removed, Undelivered: Backlog{9, Exact, at(0)}}
 		}, "crm", "not in the workspace", "destination_removed"},
+		"an archive is removed": {func(r *Report) {
+			r.Destinations[0] = Destination{ID: "cold", Type: workspace.TypeArchive, State: Removed, Undelivered: Backlog{9, Exact, at(0)}}
+		}, "cold", "9 events wait of an archive that is not in the workspace", "they stay on deliver.archive.cold until retention takes them"},
 		"removed, empty": {change: func(r *Report) {
 			r.Destinations[0] = Destination{ID: "crm", State: Removed, Undelivered: Backlog{0, Exact, nil}}
 		}},

@@ -32,8 +32,10 @@ type Settings struct {
 	Stages pipeline.Stages
 	// DeadSince is how far back dead letters are counted.
 	DeadSince time.Duration
-	// Replays returns those that are not over. Nil: there are none.
+	// Replays returns those that are not over, and Imports all that are known. Nil: there
+	// are none.
 	Replays func(context.Context) ([]Replay, error)
+	Imports func(context.Context) ([]Import, error)
 }
 
 // window is how long an event is retried.
@@ -70,7 +72,10 @@ func gather(ctx context.Context, set Settings, lim limits) (*Report, error) {
 	if err = l.stillPending(ctx); err != nil {
 		return nil, err
 	}
-	if l.runs, err = l.replays(ctx); err != nil {
+	if l.runs, err = orNone(ctx, l.Replays); err != nil {
+		return nil, err
+	}
+	if l.imports, err = orNone(ctx, l.Imports); err != nil {
 		return nil, err
 	}
 	r := l.report(t, spans)
@@ -85,15 +90,15 @@ const (
 	glanceTime = 2 * time.Second
 )
 
-// replays are those that are not over. That they can't be had, perhaps for want of a
-// permission, must not keep anybody from the rest.
-func (l *look) replays(ctx context.Context) ([]Replay, error) {
-	if l.Replays == nil {
-		return []Replay{}, nil
+// orNone are the runs of a kind. That they can't be had, perhaps for want of a permission,
+// must not keep anybody from the rest.
+func orNone[T any](ctx context.Context, list func(context.Context) ([]T, error)) ([]T, error) {
+	if list == nil {
+		return []T{}, nil
 	}
-	all, err := l.Replays(ctx)
+	all, err := list(ctx)
 	if err != nil || all == nil {
-		return []Replay{}, ctx.Err()
+		return []T{}, ctx.Err()
 	}
 	return all, nil
 }
@@ -125,6 +130,7 @@ type look struct {
 	readers []*reader
 	exports map[string]*Export // by destination
 	runs    []Replay
+	imports []Import
 }
 
 // reader is a stage that reads from the brokers, and how far its group is.

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/archive"
 	"github.com/anabranch/anabranch/ingest"
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/kafka/policy"
@@ -143,7 +144,7 @@ func TestAnEmptyCluster(t *testing.T) {
 			{Name: "webhook-sink", Group: sinkGroup, Members: []Member{}, Unread: []Unread{}},
 		},
 		Unrouted:     Backlog{Bound: Exact},
-		Destinations: []Destination{}, Retries: []Retry{}, Incomplete: []string{}, UnroutedPending: []int32{}, Replays: []Replay{},
+		Destinations: []Destination{}, Retries: []Retry{}, Incomplete: []string{}, UnroutedPending: []int32{}, Replays: []Replay{}, Imports: []Import{},
 		DeadLetters: DeadLetters{Since: r.At.Add(-24 * time.Hour), Bound: Exact, Groups: []DeadGroup{}},
 		Advice:      r.Advice,
 	}
@@ -197,6 +198,7 @@ func TestADestinationThatIsDown(t *testing.T) {
 		Failures:  []Failure{{Reason: schemas.ReasonStatus5xx, Detail: "endpoint 1 of 2: endpoint answered 503", Events: 2}},
 		Endpoints: []Endpoint{{URL: "http://crm.test/hook", Events: 2}}, Busy: []BusyPartition{}, Type: workspace.TypeWebhooks,
 		Replaying: Backlog{Bound: Exact},
+		Due:       []Due{{"0s", 1}, {"1m", 1}, {"5m", 0}, {"15m", 0}, {"30m", 0}, {"", 0}},
 	}
 	if diff := cmp.Diff(want, crm, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".due" }, cmp.Ignore())); diff != "" {
 		t.Errorf("crm (-want +got):\n%s", diff)
@@ -467,5 +469,20 @@ func TestWhatRuns(t *testing.T) {
 	}
 	if r.advice("webhook-sink") != "" || r.advice("router") == "" {
 		t.Errorf("advice %+v", r.Advice)
+	}
+}
+
+// TestAnArchiveThatWasRemoved is known by its topic: nobody takes what waits there.
+func TestAnArchiveThatWasRemoved(t *testing.T) {
+	t.Parallel()
+	b := newBasin(t)
+	b.set.Stages = append(b.set.Stages, pipeline.List{archive.Stage}.Make()...)
+	b.write(record(schemas.ArchiveTopic("cold"), 0, schemas.Headers{}))
+	r := b.report(ample())
+	if cold := r.destination(t, "cold"); cold.State != Removed || cold.Type != workspace.TypeArchive || cold.Undelivered.Events != 1 {
+		t.Errorf("%+v", cold)
+	}
+	if a := r.advice("cold"); !strings.Contains(a, "1 event waits of an archive that is not in the workspace") {
+		t.Errorf("advice %q", a)
 	}
 }

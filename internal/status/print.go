@@ -27,6 +27,7 @@ func Table(w io.Writer, r *Report) error {
 	p.retries()
 	p.dead()
 	p.replays()
+	p.imports()
 	p.lastHour()
 	p.advice()
 	return p.out.Flush()

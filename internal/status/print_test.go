@@ -58,6 +58,11 @@ func sample() *Report {
 		{ID: "20261123-031258-6bbuom", State: "running", Read: 170, Total: 1000, Sent: 150, Heard: noon.Add(-2 * time.Second), Remaining: new(int64(95)), Trouble: map[string]string{"mail": "waits for the destination: 1,000 events of replays are not delivered yet"}},
 		{ID: "20261123-031301-aaaaaa", State: "waiting", Total: 10, Heard: noon.Add(-time.Minute), Trouble: map[string]string{}},
 	}
+	r.Imports = []Import{
+		{Files: "calls.ndjson.gz", Source: "website", Rows: 1_200_000, Refused: 7, Done: true, Started: noon.Add(-3 * time.Hour), Heard: noon.Add(-2 * time.Hour)},
+		{Files: "old.csv", Source: "shop", Rows: 40_000, Started: noon.Add(-time.Hour), Heard: noon.Add(-40 * time.Minute)},
+		{Files: "new.csv", Source: "shop", Rows: 500, Started: noon.Add(-time.Minute), Heard: noon.Add(-time.Second)},
+	}
 	r.Advice = Advise(r, 4*time.Hour)
 	return r
 }

@@ -30,6 +30,8 @@ type Report struct {
 	LastHour *audit.Glance `json:"lastHour"`
 	// Replays are those that are not over, the first made first.
 	Replays []Replay `json:"replays"`
+	// Imports are those that were begun or ended lately, the first begun first.
+	Imports []Import `json:"imports"`
 }
 
 // Stage is a stage that reads from the brokers, as its consumer group shows it.
@@ -100,12 +102,21 @@ type Destination struct {
 	// and while the destination is down; it is counted by offsets, so nobody knows how old it is.
 	Replaying       Backlog `json:"replaying"`
 	ReplayedDeleted int64   `json:"replayedDeleted"` // of those, offsets that retention deleted before
-	Type            string  `json:"type"`            // webhooks, topic or archive; empty: it was removed
+	Type            string  `json:"type"`            // webhooks, topic or archive; of one that was removed archive, or empty
 	// Export is the topic of one of the type topic, of which nothing waits here.
 	Export *Export `json:"export,omitempty"`
 	// Paused says since when nothing is sent to it, by the word of a person; null: it is
 	// delivered to.
 	Paused *Paused `json:"paused"`
+	// Due are its retries by when they are due, the earliest first: as many as there are
+	// bounds, or none where none waits.
+	Due []Due `json:"due"`
+}
+
+// Due is how many retries are due up to some time from now, and not up to the one before.
+type Due struct {
+	Within string `json:"within"` // 0s: they are due; empty: later than all others
+	Events int64  `json:"events"`
 }
 
 // Paused is a pause of a destination's deliveries.

@@ -26,6 +26,7 @@ func Role(stages pipeline.Stages) acl.Role {
 	see(pipeline.Topic{Name: schemas.TopicDeadLetters}, "counts dead letters")
 	see(pipeline.Topic{Name: schemas.TopicRedriven}, "counts those not sent again")
 	see(pipeline.Topic{Name: schemas.TopicReplays}, "knows how far replays are")
+	role.Rules = append(role.Rules, acl.Topic(schemas.TopicImports, "shows how far imports are", acl.Read)...)
 	see(pipeline.Topic{Name: schemas.TopicJournal}, "sums up the last hour")
 	role.Rules = append(role.Rules, acl.Groups(schemas.OwnPrefix, "sees members and their offsets"))
 	return role

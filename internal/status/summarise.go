@@ -9,6 +9,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka/groups"
 	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -42,6 +43,7 @@ func (l *look) report(t *tally, spans []*span) *Report {
 	}
 	r.Destinations = l.destinations(t, left)
 	r.Replays = l.runs
+	r.Imports = slices.DeleteFunc(l.imports, func(i Import) bool { return !i.recent(l.now) })
 	r.Advice = Advise(r, l.window())
 	return r
 }
@@ -178,13 +180,15 @@ func (l *look) destinations(t *tally, left map[string]int64) []Destination {
 		d, topic, kind := t.destination(id), l.topic(id), ""
 		if known, ok := l.Workspace.Destination(id); ok {
 			kind = cmp.Or(known.Type, workspace.TypeWebhooks)
+		} else if topic == schemas.ArchiveTopic(id) {
+			kind = workspace.TypeArchive
 		}
 		row := Destination{
 			ID: id, Type: kind, State: l.state(id), Export: l.exports[id], Withheld: d.withheld, Failures: failures(d), Endpoints: l.endpoints(id, d),
 			Undelivered:  counted(d.undelivered, left[topic]),
 			Retrying:     Backlog{Events: d.retrying.events, Bound: retryBound, Oldest: instant(d.retrying.oldest)},
 			FailingSince: instant(d.failingSince), Deleted: deleted(l.progress(topic)),
-			Busy: l.busy(topic),
+			Busy: l.busy(topic), Due: dueOf(d),
 		}
 		row.Replaying, row.ReplayedDeleted = l.replaying(id)
 		if p, paused := l.Workspace.Paused(id); paused {
@@ -193,6 +197,22 @@ func (l *look) destinations(t *tally, left map[string]int64) []Destination {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// dueOf has a row for each bound, or none.
+func dueOf(d *destinationTally) []Due {
+	all := []Due{} // never null
+	if d.retrying.events == 0 {
+		return all
+	}
+	for i, n := range d.due {
+		within := ""
+		if i < len(dueWithin) {
+			within = terminal.Brief(dueWithin[i])
+		}
+		all = append(all, Due{within, n})
+	}
+	return all
 }
 
 // replaying is what the sink has not finished of what replays sent to a destination, and
@@ -213,6 +233,9 @@ func (l *look) replaying(id string) (Backlog, int64) {
 func (l *look) topic(id string) string {
 	if d, known := l.Workspace.Destination(id); known {
 		return d.Topic()
+	}
+	if topic := schemas.ArchiveTopic(id); len(l.progress(topic)) > 0 && len(l.progress(schemas.DeliverTopic(id))) == 0 {
+		return topic
 	}
 	return schemas.DeliverTopic(id)
 }

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -46,6 +47,19 @@ type destinationTally struct {
 	failures              map[schemas.Reason]*Failure
 	endpoints             map[uint64]int64 // events for single endpoints
 	everywhere            int64            // events for all endpoints
+	due                   [len(dueWithin) + 1]int64
+}
+
+// dueWithin are the bounds of [Destination.Due].
+var dueWithin = [...]time.Duration{0, time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute}
+
+// dueAmong returns the first bound within which something is due so long from now.
+func dueAmong(wait time.Duration) int {
+	i := slices.IndexFunc(dueWithin[:], func(bound time.Duration) bool { return wait <= bound })
+	if i < 0 {
+		return len(dueWithin)
+	}
+	return i
 }
 
 type retryTally struct {
@@ -145,6 +159,7 @@ func (t *tally) retry(delay time.Duration, h *schemas.Headers, r *kgo.Record) {
 	}
 	d := t.destination(h.Destination)
 	d.retrying.add(taken(h, r))
+	d.due[dueAmong(h.Due.Sub(t.now))]++
 	d.fail(h)
 }
 

@@ -61,7 +61,7 @@ func TestWhatWaitsIsCountedByItsTopic(t *testing.T) {
 	want := &destinationTally{
 		undelivered: count{2, ago(time.Hour)}, retrying: count{3, ago(3 * time.Hour)}, withheld: 1, failingSince: ago(2 * time.Hour),
 		failures:  map[schemas.Reason]*Failure{schemas.ReasonTimeout: {Reason: schemas.ReasonTimeout, Detail: "younger", Events: 2}},
-		endpoints: map[uint64]int64{5: 1}, everywhere: 2,
+		endpoints: map[uint64]int64{5: 1}, everywhere: 2, due: [6]int64{2, 1},
 	}
 	if diff := cmp.Diff(want, got.destinations["crm"], cmp.AllowUnexported(destinationTally{}, count{}), cmpopts.IgnoreUnexported(Failure{})); diff != "" {
 		t.Errorf("crm (-want +got):\n%s", diff)

@@ -72,6 +72,33 @@ func TestATopicThatTakesNothing(t *testing.T) {
 	})
 }
 
+// TestATopicThatMayNotBeCreated: people see which, and how to create it, and the run goes on
+// once it is there.
+func TestATopicThatMayNotBeCreated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBenchOn(t, testkit.Virtual(t), "crm", "lake")
+		b.fill(t, 50)
+		r := b.ask(t, nil)
+		b.drain(t, "crm", "lake")
+		forbidden := b.Fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.CreateTopics}, Topic: schemas.ReplayTopic("crm"), Err: kerr.TopicAuthorizationFailed, Count: -1})
+		b.process(t)
+		virtual.Sleep(time.Minute)
+		e := b.entry(t, r.ID)
+		if why := e.Claim.Trouble["crm"]; !strings.Contains(why, "kafka-topics.sh --create --topic replay.crm --partitions 2") {
+			t.Errorf("trouble %v", e.Claim.Trouble)
+		}
+		if p := e.Parts["lake"]; p == nil || p.State != Done || p.Sent != 50 {
+			t.Errorf("lake: %+v", p)
+		}
+		forbidden.Remove()
+		virtual.Sleep(2 * time.Minute)
+		if e := b.entry(t, r.ID); !e.Over() || e.Sent() != 100 {
+			t.Errorf("%s, %d sent", e.State(), e.Sent())
+		}
+	})
+}
+
 // TestAUserWhoIsHidden by a key that this process lacks keeps everything from being sent.
 func TestAUserWhoIsHidden(t *testing.T) {
 	t.Parallel()

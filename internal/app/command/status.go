@@ -9,9 +9,9 @@ import (
 
 	"github.com/anabranch/anabranch/internal/app/settings"
 	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/internal/runs"
 	"github.com/anabranch/anabranch/internal/status"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
-	"github.com/anabranch/anabranch/router/replay"
 )
 
 const (
@@ -66,33 +66,14 @@ func gatherStatus(ctx context.Context, proc settings.Process, since time.Duratio
 	if err != nil {
 		return nil, err
 	}
+	under := runs.Brokers{Kafka: c.opts, Topics: c.topics}
 	report, err := status.Gather(ctx, status.Settings{
 		Kafka: c.opts, Topics: c.topics, Brokers: c.brokers, Workspace: state.Snapshot,
 		Stages: proc.Config.Stages, DeadSince: since,
-		Replays: func(ctx context.Context) ([]status.Replay, error) {
-			return openReplays(ctx, &replay.Operator{Kafka: c.opts, Topics: c.topics})
-		},
+		Replays: under.Replays, Imports: under.Imports,
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, fmt.Errorf("status: brokers answer, but too slowly for %s: `anabranch doctor` checks them one by one: %w", commandTimeout, err)
 	}
 	return report, err
-}
-
-// openReplays are those that are not over.
-func openReplays(ctx context.Context, o *replay.Operator) (all []status.Replay, err error) {
-	book, err := o.Load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range book.All() {
-		if e.Over() {
-			continue
-		}
-		s := replay.StatusOf(e)
-		all = append(all, status.Replay{
-			ID: s.ID, State: s.State, Read: s.Read, Total: s.Total, Sent: s.Sent, Heard: e.Heard(), Remaining: s.RemainingSec, Trouble: s.Trouble,
-		})
-	}
-	return all, nil
 }

@@ -63,6 +63,7 @@
   function begin() {
     if (find("live")) {
       find("live-off").hidden = true;
+      if (document.querySelector(".asof")) document.querySelector(".asking")?.remove();
       find("live-follow").hidden = false;
       if (!paused) follow();
     }
@@ -73,8 +74,13 @@
     if (e.target.id === "live-follow") pauseOrFollow(e.target);
     if (e.target.id === "copy") copy();
   });
-  // A page that waits for its answer fetches itself: not while it is paused.
-  document.addEventListener("htmx:beforeRequest", (e) => { if (paused) e.preventDefault(); });
+  // A page that waits for its answer fetches itself: not while it is paused, and what was asked
+  // for before is not put in its place. Nor does one that has calls, to which the stream adds.
+  for (const name of ["htmx:beforeRequest", "htmx:beforeSwap"]) {
+    document.addEventListener(name, (e) => {
+      if (paused || (find("live") && document.querySelector(".asof"))) e.preventDefault();
+    });
+  }
   document.addEventListener("htmx:afterSettle", begin);
   begin();
 })();

@@ -129,7 +129,7 @@ func (t *Admin) request(ctx context.Context, p policy.Policy, names []string) (m
 		// Several processes start at once, and a topic can exist without being
 		// visible yet.
 		if r.Err != nil && !errors.Is(r.Err, kerr.TopicAlreadyExists) {
-			refused[r.Topic] = fmt.Errorf("create topic %s with %s: %w", r.Topic, p.String(), uncreated(r.Err))
+			refused[r.Topic] = fmt.Errorf("create topic %s with %s: %w", r.Topic, p.String(), uncreated(r.Topic, p.Partitions, r.Err))
 		}
 	}
 	return refused, nil

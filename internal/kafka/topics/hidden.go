@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/kafka/acl"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // hidden returns those of the named topics that our principal may not see, whether
@@ -40,9 +41,13 @@ func unseen(err error) error {
 	return fmt.Errorf("%w (our principal lacks an ACL on each of them: %s)", err, acl.See)
 }
 
-func uncreated(err error) error {
-	if errors.Is(err, kerr.TopicAuthorizationFailed) || errors.Is(err, kerr.ClusterAuthorizationFailed) {
-		return fmt.Errorf("%w (it does not exist, and our principal lacks the ACL Create on it: create it with `anabranch apply`, or grant the ACL; %s)", err, acl.See)
+func uncreated(topic string, partitions int, err error) error {
+	if !errors.Is(err, kerr.TopicAuthorizationFailed) && !errors.Is(err, kerr.ClusterAuthorizationFailed) {
+		return err
 	}
-	return err
+	with := "`anabranch apply`"
+	if schemas.PrefixOf(topic) == schemas.ReplayPrefix { // which is created for the first replay
+		with = fmt.Sprintf("`kafka-topics.sh --create --topic %s --partitions %d`", topic, partitions)
+	}
+	return fmt.Errorf("%w (it does not exist, and our principal lacks the ACL Create on it: create it with %s, or grant the ACL; %s)", err, with, acl.See)
 }

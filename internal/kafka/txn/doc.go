@@ -11,6 +11,9 @@
 //     what a predecessor of the same transactional id left open, and fences one that
 //     lives. What the predecessor has committed by then is final
 //     (TestAPredecessorIsFenced).
+//   - Brokers may take the last transaction of a predecessor for complete without having
+//     ended it everywhere. The one who opens a writer behind it sees that until the id is
+//     used, and writes the end once more (TestAPredecessorThatBrokersDidNotEnd).
 //   - A commit that is cut short is one of unknown outcome, so the end of the caller's
 //     context leaves it some time (TestAStopDoesNotCutTheCommit).
 //   - The client (franz-go 1.22.2) releases the records that wait for the metadata of a

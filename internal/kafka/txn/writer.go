@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka/txn/hanging"
 )
 
 const (
@@ -57,11 +59,25 @@ func Open(ctx context.Context, id string, abandonAfter time.Duration, opts ...kg
 	if err != nil {
 		return nil, fmt.Errorf("create the client of transactional id %q: %w", id, err)
 	}
-	if _, _, err := cl.ProducerID(ctx); err != nil {
+	if err = take(ctx, cl, id, opts); err != nil {
 		cl.Close()
 		return nil, fmt.Errorf("initialise transactional id %q: %w", id, err)
 	}
 	return &Writer{cl: cl, known: make(map[string]bool)}, nil
+}
+
+// take has brokers end what a predecessor left open. They may treat its last transaction
+// as complete without having ended it everywhere, which shows until the id is used: that
+// is written once more then (see package hanging). Where nobody may ask, it is as if all
+// had been written.
+func take(ctx context.Context, cl *kgo.Client, id string, opts []kgo.Opt) error {
+	left, _ := hanging.Left(ctx, cl, id, "") // of all topics: which it wrote to nobody knows
+	producer, epoch, err := cl.ProducerID(ctx)
+	if err != nil || left == nil {
+		return err
+	}
+	u := hanging.Unfinished{TransactionalID: id, Partitions: left.Partitions, Commit: left.Outcome == hanging.Committed}
+	return u.FinishAs(ctx, opts, producer, epoch)
 }
 
 // Client is the writer's, for questions to the brokers.

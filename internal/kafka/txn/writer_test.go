@@ -93,6 +93,73 @@ func TestAPredecessorIsFenced(t *testing.T) {
 	c.ReadAll(t, topic, 1)
 }
 
+// TestAPredecessorThatBrokersDidNotEnd: brokers say that a transaction is complete, and
+// never ended it where its record is. Whoever opens the next writer of the id has what was
+// decided written there, before its own first transaction decides otherwise.
+func TestAPredecessorThatBrokersDidNotEnd(t *testing.T) {
+	t.Parallel()
+	no := errors.New("no")
+	for state, c := range map[string]struct {
+		next error // of the first transaction of the next writer
+		want []string
+	}{
+		"CompleteCommit": {no, []string{"decided"}},
+		"CompleteAbort":  {nil, []string{"next"}},
+	} {
+		t.Run(state, func(t *testing.T) {
+			t.Parallel()
+			fake := testkit.Fake(t, kfake.NumBrokers(1))
+			fake.CreateTopics(t, 2, topic)
+			at := forgotten(t, fake, state)
+			w := open(t, fake)
+			next := &kgo.Record{Topic: topic, Key: []byte("w"), Value: []byte("next")}
+			if err := w.WriteIf(t.Context(), func(context.Context) error { return c.next }, []*kgo.Record{next}); !errors.Is(err, c.next) {
+				t.Fatal(err)
+			}
+			if next.Partition == at {
+				t.Fatal("the fake would take it for the same record: expected another partition")
+			}
+			var got []string
+			for _, rec := range fake.ReadAll(t, topic, len(c.want)) {
+				got = append(got, string(rec.Value))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("to be read (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// forgotten leaves a transaction open on a partition of the topic, of which its coordinator
+// says that it is complete.
+func forgotten(t *testing.T, c *testkit.Cluster, state string) (partition int32) {
+	t.Helper()
+	first := open(t, c)
+	if err := first.Client().BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	decided, err := first.Client().ProduceSync(t.Context(), records("decided")...).First()
+	if err != nil {
+		t.Fatal(err)
+	}
+	producer, epoch, err := first.Client().ProducerID(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Fake.ControlKey(kmsg.DescribeTransactions.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		resp, of := req.ResponseKind().(*kmsg.DescribeTransactionsResponse), kmsg.NewDescribeTransactionsResponseTransactionState()
+		of.TransactionalID, of.State, of.ProducerID, of.ProducerEpoch = id, state, producer, epoch
+		resp.TransactionStates = append(resp.TransactionStates, of)
+		return resp, nil, true
+	})
+	c.Fake.ControlKey(kmsg.InitProducerID.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		resp := req.ResponseKind().(*kmsg.InitProducerIDResponse)
+		resp.ProducerID, resp.ProducerEpoch = producer, epoch
+		return resp, nil, true
+	})
+	return decided.Partition
+}
+
 // TestAWriterGoesOnBehindARefusal for a size, of whichever kind.
 func TestAWriterGoesOnBehindARefusal(t *testing.T) {
 	t.Parallel()

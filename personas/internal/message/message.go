@@ -64,6 +64,10 @@ type Message struct {
 	// in, and not from a backfill.
 	Leaves []engine.LeafID `json:"leaves,omitempty"`
 	Live   bool            `json:"live,omitempty"`
+	// Fresh are, of a call or a merge, leaves that its partition is filling: who lacks one will
+	// have it, and keeps the message until then, since Held, in Unix milliseconds.
+	Fresh []engine.LeafID `json:"fresh,omitempty"`
+	Held  int64           `json:"held,omitempty"`
 	// Offset is, of a call, where it stands on its partition of raw-events.
 	Offset int64 `json:"offset,omitempty"`
 	// Received is when the call was taken in, or the one that was the reason, in Unix

@@ -117,6 +117,14 @@ func (p *Process) Ready(ctx context.Context) error {
 	})
 }
 
+// Launch starts it and waits until it is ready.
+func (p *Process) Launch(ctx context.Context) error {
+	if err := p.Start(); err != nil {
+		return err
+	}
+	return p.Ready(ctx)
+}
+
 // until waits for something that only a living process brings about.
 func (p *Process) until(ctx context.Context, what string, cond func() bool) error {
 	done := false
@@ -158,9 +166,19 @@ func (p *Process) get(ctx context.Context, path string) (*http.Response, error) 
 
 // Until polls a condition that other processes bring about.
 func Until(ctx context.Context, bound time.Duration, what string, cond func() bool) error {
+	return until(ctx, bound, 50*time.Millisecond, what, cond)
+}
+
+// Often is Until for a condition that is to be seen at once: it looks every two
+// milliseconds.
+func Often(ctx context.Context, bound time.Duration, what string, cond func() bool) error {
+	return until(ctx, bound, 2*time.Millisecond, what, cond)
+}
+
+func until(ctx context.Context, bound, every time.Duration, what string, cond func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for !cond() {
 		select {

@@ -213,14 +213,7 @@ func (m *mixture) replace(ctx context.Context, s swap) error {
 	if p.Path = m.latest; s.old {
 		p.Path = m.lab.Old()
 	}
-	return launch(ctx, p)
-}
-
-func launch(ctx context.Context, p *child.Process) error {
-	if err := p.Start(); err != nil {
-		return err
-	}
-	return p.Ready(ctx)
+	return p.Launch(ctx)
 }
 
 // all are the processes in the order in which they are stopped.

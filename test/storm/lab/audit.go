@@ -2,10 +2,6 @@ package lab
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"os"
-	"os/exec"
 	"time"
 
 	"github.com/anabranch/anabranch/test/storm/report"
@@ -24,26 +20,32 @@ type audited struct {
 	} `json:"unknown"`
 }
 
-// audit has the product account for each call of the row, beside the bench's own books.
-// Rows that write events straight onto the topics of destinations have no such calls.
-func (l *Lab) audit(ctx context.Context, r *report.Result) {
-	cmd := exec.CommandContext(ctx, l.bench.Binary, "audit", "--json", "--settle", "0s", "--from", l.began.UTC().Format(time.RFC3339)) //nolint:gosec // the binary under test
-	cmd.Env = append(os.Environ(), l.settings()...)
-	began := time.Now()
-	out, _ := cmd.Output() // the exit code is in the report
-	var found audited
-	if err := json.Unmarshal(out, &found); err != nil {
-		r.Note("audit: no report: %v", err)
+// Audit has the product account for each call of the row, beside the bench's own books. An
+// account that could not be given, or that knows of no call, fails the row.
+func (l *Lab) Audit(ctx context.Context, r *report.Result) {
+	if l.straight {
+		r.Note("no audit: the row's events are written straight onto the topics of destinations")
 		return
 	}
+	began := time.Now()
+	var found audited
+	// That something is missing or not known is in the report, beside the exit code.
+	if err := l.Ask(ctx, &found, "audit", "--json", "--settle", "0s", "--from", l.began.UTC().Format(time.RFC3339)); err != nil {
+		r.Require(false, "no audit: %v", err)
+		return
+	}
+	found.judge(r, time.Since(began))
+}
+
+func (a *audited) judge(r *report.Result, took time.Duration) {
 	accepted, missing, repeats := int64(0), int64(0), int64(0)
-	for _, row := range found.Rows {
+	for _, row := range a.Rows {
 		accepted, missing, repeats = accepted+row.Accepted, missing+row.Missing, repeats+row.Repeats
 	}
+	r.Require(accepted > 0, "the audit knows of no call")
 	r.Require(missing == 0, "the audit finds %d of %d missing", missing, accepted)
-	note := fmt.Sprintf("audit: %d accounted for, %d repeats, in %s", accepted-missing, repeats, time.Since(began).Round(100*time.Millisecond))
-	if len(found.Unknown) > 0 {
-		note += fmt.Sprintf("; not known: %s of %s and %d more", found.Unknown[0].Cause, found.Unknown[0].Part, len(found.Unknown)-1)
+	r.Note("audit: %d accounted for, %d repeats, in %s", accepted-missing, repeats, took.Round(100*time.Millisecond))
+	if len(a.Unknown) > 0 {
+		r.Note("the audit is inconclusive: %s of %s and %d more", a.Unknown[0].Cause, a.Unknown[0].Part, len(a.Unknown)-1)
 	}
-	r.Note("%s", note)
 }

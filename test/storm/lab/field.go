@@ -20,6 +20,10 @@ type Layout struct {
 	Sinks        int
 	// Behave says how the receivers answer from the start; nil: at once.
 	Behave func(i int) receiver.Behaviour
+	// Routed sends the events of the one destination through raw-events and a router.
+	Routed bool
+	// Calls says that the row makes calls itself, for the audit to account for.
+	Calls bool
 }
 
 // Field is the same when it is there: the sinks are ready and have delivered to
@@ -28,6 +32,15 @@ type Field struct {
 	Receivers []*receiver.Receiver
 	Streams   []*load.Stream
 	Sinks     []*child.Process
+	Router    *child.Process // nil unless events are routed
+}
+
+// All are its processes in the order in which they are stopped.
+func (f *Field) All() []*child.Process {
+	if f.Router == nil {
+		return f.Sinks
+	}
+	return append([]*child.Process{f.Router}, f.Sinks...)
 }
 
 // Field sets a layout up.
@@ -35,6 +48,7 @@ func (l *Lab) Field(ctx context.Context, y Layout, env ...string) (*Field, error
 	if err := l.Open(ctx, y.Partitions); err != nil {
 		return nil, err
 	}
+	l.straight = !y.Routed && !y.Calls
 	var f Field
 	var err error
 	if f.Receivers, err = l.Receivers(ctx, y.Destinations); err != nil {
@@ -44,13 +58,22 @@ func (l *Lab) Field(ctx context.Context, y Layout, env ...string) (*Field, error
 		if y.Behave != nil {
 			to.Behave(y.Behave(i))
 		}
-		f.Streams = append(f.Streams, l.Destination(fmt.Sprintf("d%d", i), y.Keys, to.URL()))
+		add := l.Destination
+		if y.Routed {
+			add = l.Routed
+		}
+		f.Streams = append(f.Streams, add(fmt.Sprintf("d%d", i), y.Keys, to.URL()))
 	}
 	if err = l.Apply(ctx); err != nil {
 		return nil, err
 	}
 	if f.Sinks, err = l.Sinks(ctx, y.Sinks, env...); err != nil {
 		return nil, err
+	}
+	if y.Routed {
+		if f.Router, err = l.Launch(ctx, "router", 0); err != nil {
+			return nil, err
+		}
 	}
 	return &f, l.Warm(ctx, f.Streams...)
 }
@@ -105,6 +128,15 @@ func (l *Lab) Sinks(ctx context.Context, n int, env ...string) ([]*child.Process
 		}
 	}
 	return all, nil
+}
+
+// Launch starts a process of one stage and waits until it is at work.
+func (l *Lab) Launch(ctx context.Context, target string, n int, env ...string) (*child.Process, error) {
+	p, err := l.Stage(target, n, env...)
+	if err == nil {
+		err = p.Launch(ctx)
+	}
+	return p, err
 }
 
 // Warm sends some events to each stream and waits for them: what follows then

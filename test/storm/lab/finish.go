@@ -16,7 +16,7 @@ func (l *Lab) Finish(ctx context.Context, r *report.Result, bound time.Duration,
 	if err != nil {
 		return err
 	}
-	l.audit(ctx, r)
+	l.Audit(ctx, r)
 	l.Exit(r, sinks...)
 	r.Tally = l.Books.Tally(nil)
 	r.Note("drained %s after the load", drained.Round(100*time.Millisecond))

@@ -58,6 +58,7 @@ type Lab struct {
 	workspace []workspace.Destination
 	// definitions are sections of the workspace's file about audiences and traits.
 	definitions string
+	straight    bool // events are written onto the topics of destinations: there are no calls
 	processes   []*child.Process
 	cleanup     []func(context.Context)
 
@@ -69,6 +70,9 @@ type Lab struct {
 
 // Old is the path of a binary of the version before.
 func (l *Lab) Old() string { return l.bench.Old }
+
+// Began is when the row did.
+func (l *Lab) Began() time.Time { return l.began }
 
 // SDKs is the path of the cache of SDKs that are to take part; empty: none.
 func (l *Lab) SDKs() string { return l.bench.SDKs }
@@ -172,6 +176,16 @@ func (l *Lab) findBroker(ctx context.Context) error {
 // the stream of its events. Its name is the row's own, so that a broker can serve
 // run after run.
 func (l *Lab) Destination(name string, keys int, urls ...string) *load.Stream {
+	return l.add(name, schemas.DeliverTopic(l.ID(name)), keys, urls...)
+}
+
+// Routed is Destination, but its events go through raw-events and a router, which sends
+// them to all destinations.
+func (l *Lab) Routed(name string, keys int, urls ...string) *load.Stream {
+	return l.add(name, schemas.TopicRawEvents, keys, urls...)
+}
+
+func (l *Lab) add(name, topic string, keys int, urls ...string) *load.Stream {
 	id := l.ID(name)
 	endpoints := make([]workspace.Endpoint, len(urls))
 	for i, u := range urls {
@@ -180,7 +194,18 @@ func (l *Lab) Destination(name string, keys int, urls ...string) *load.Stream {
 	l.workspace = append(l.workspace, workspace.Destination{
 		ID: id, Type: workspace.TypeWebhooks, Name: name, Sources: []string{Source}, Enabled: true, Endpoints: endpoints,
 	})
-	return load.NewStream(l.Books.Run(), id, schemas.DeliverTopic(id), keys)
+	return load.NewStream(l.Books.Run(), id, topic, keys)
+}
+
+// Archive adds a destination that is kept in a directory, in files of what a second brings,
+// and returns the stream of its events, which go through raw-events and a router.
+func (l *Lab) Archive(name string, keys int, directory string) *load.Stream {
+	id := l.ID(name)
+	l.workspace = append(l.workspace, workspace.Destination{
+		ID: id, Type: workspace.TypeArchive, Name: name, Sources: []string{Source}, Enabled: true,
+		Archive: &workspace.Archive{Directory: directory, MaxBytes: 1 << 20, MaxAge: time.Second},
+	})
+	return load.NewStream(l.Books.Run(), id, schemas.TopicRawEvents, keys)
 }
 
 // Begun returns of how many partitions of a topic a group has committed an offset.

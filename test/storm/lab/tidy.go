@@ -31,7 +31,7 @@ func (l *Lab) tidy(ctx context.Context, cl *kgo.Client, common bool) {
 	l.cleanup = append(l.cleanup, func(ctx context.Context) {
 		var mine []string
 		for _, d := range l.workspace {
-			mine = append(mine, schemas.DeliverTopic(d.ID))
+			mine = append(mine, d.Topic(), schemas.ReplayTopic(d.ID))
 		}
 		if common {
 			mine = append(mine, shared...)

@@ -66,7 +66,7 @@ type killField struct {
 }
 
 func newKillField(ctx context.Context, l *lab.Lab) (*killField, error) {
-	f, err := l.Field(ctx, lab.Layout{Partitions: 6, Destinations: 1, Keys: 101, Sinks: 2})
+	f, err := l.Field(ctx, lab.Layout{Partitions: 6, Destinations: 1, Keys: 101, Sinks: 2, Calls: true})
 	if err != nil {
 		return nil, err
 	}
@@ -82,12 +82,9 @@ func newKillField(ctx context.Context, l *lab.Lab) (*killField, error) {
 	for i, target := range []string{"ingest", "router", "router"} {
 		// The bench has written to the destination's topic itself, which tells routers
 		// that there were others before them.
-		p, stageErr := l.Stage(target, i, "INGEST_ADDR="+addr, "ROUTER_START=first")
+		p, stageErr := l.Launch(ctx, target, i, "INGEST_ADDR="+addr, "ROUTER_START=first")
 		if stageErr != nil {
 			return nil, stageErr
-		}
-		if err = launch(ctx, p); err != nil {
-			return nil, err
 		}
 		k.all = append(k.all, p)
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/anabranch/anabranch/internal/broker/datadir"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/storm/books"
 	"github.com/anabranch/anabranch/test/storm/child"
@@ -40,7 +39,7 @@ func killOnPlan(ctx context.Context, l *lab.Lab, p *child.Process, over time.Dur
 func KillSink(ctx context.Context, l *lab.Lab) (*report.Result, error) {
 	const rate = 1000
 	kills, duration := lab.Pick(l, 1, 15), lab.Pick(l, 8*time.Second, 2*time.Minute)
-	f, err := l.Field(ctx, lab.Layout{Partitions: 6, Destinations: 1, Keys: 1000, Sinks: 1, Behave: func(int) receiver.Behaviour {
+	f, err := l.Field(ctx, lab.Layout{Partitions: 6, Destinations: 1, Keys: 1000, Sinks: 1, Routed: true, Behave: func(int) receiver.Behaviour {
 		return receiver.Behaviour{Delay: 20 * time.Millisecond}
 	}})
 	if err != nil {
@@ -55,7 +54,7 @@ func KillSink(ctx context.Context, l *lab.Lab) (*report.Result, error) {
 	}
 	return r, l.Finish(ctx, r, time.Minute, report.Bounds{
 		MinSent: lab.AtLeast(rate, duration), MaxDoubled: kills * lab.InFlight, DoubledRate: 0.01,
-	}, f.Sinks...)
+	}, f.All()...)
 }
 
 // KillProcess kills `anabranch run`, embedded broker and all, under HTTP calls.
@@ -70,7 +69,7 @@ func KillProcess(ctx context.Context, l *lab.Lab) (*report.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = launch(ctx, p); err != nil {
+	if err = p.Launch(ctx); err != nil {
 		return nil, err
 	}
 	r := &report.Result{Faults: report.Faults{What: "kills", Claimed: kills}}
@@ -89,45 +88,13 @@ func KillProcess(ctx context.Context, l *lab.Lab) (*report.Result, error) {
 	}, p)
 }
 
-// launch starts a process and waits until it is at work.
-func launch(ctx context.Context, p *child.Process) error {
-	if err := p.Start(); err != nil {
-		return err
-	}
-	return p.Ready(ctx)
-}
-
-// wholeProcess prepares `anabranch run`: a workspace with one destination, ports
-// of its own, and a data directory that survives the kills.
+// wholeProcess prepares `anabranch run` with a workspace of one destination.
 func wholeProcess(l *lab.Lab, hook string) (p *child.Process, api string, err error) {
 	file := filepath.Join(l.Dir, "workspace.yaml")
 	if err = os.WriteFile(file, []byte(workspaceFile(hook)), 0o600); err != nil {
 		return nil, "", err
 	}
-	if api, err = child.FreeAddr(); err != nil {
-		return nil, "", err
-	}
-	if l.Brokers, err = child.FreeAddr(); err != nil {
-		return nil, "", err
-	}
-	data := filepath.Join(l.Dir, "data")
-	if err = setPassword(data, "storm"); err != nil {
-		return nil, "", err
-	}
-	if l.Kafka, err = lab.EmbeddedBroker(l.Brokers, "storm").Options(lab.Silent); err != nil {
-		return nil, "", err
-	}
-	p, err = l.Stage("run", 0, "KAFKA_BROKERS=", "INGEST_ADDR="+api, "BROKER_ADDR="+l.Brokers, "DATA_DIR="+data, "WORKSPACE_FILE="+file)
-	return p, api, err
-}
-
-// setPassword gives the embedded broker of a data directory its password before the
-// first start, which leaves one that it finds.
-func setPassword(data, password string) error {
-	if err := os.MkdirAll(data, 0o700); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(data, datadir.BrokerPassword), []byte(password), 0o600)
+	return l.Whole(0, "WORKSPACE_FILE="+file)
 }
 
 func workspaceFile(hook string) string {
@@ -157,11 +124,8 @@ func KillRouter(ctx context.Context, l *lab.Lab) (*report.Result, error) {
 	if err := l.Apply(ctx); err != nil {
 		return nil, err
 	}
-	p, err := l.Stage("router", 0)
+	p, err := l.Launch(ctx, "router", 0)
 	if err != nil {
-		return nil, err
-	}
-	if err = launch(ctx, p); err != nil {
 		return nil, err
 	}
 	r := &report.Result{Faults: report.Faults{What: "kills", Claimed: kills}}

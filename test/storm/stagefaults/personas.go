@@ -21,6 +21,7 @@ import (
 	"github.com/anabranch/anabranch/test/storm/lab"
 	"github.com/anabranch/anabranch/test/storm/load"
 	"github.com/anabranch/anabranch/test/storm/membership"
+	"github.com/anabranch/anabranch/test/storm/network"
 	"github.com/anabranch/anabranch/test/storm/report"
 )
 
@@ -67,6 +68,57 @@ func BrokerKillPersonas(ctx context.Context, l *lab.Lab) (*report.Result, error)
 	})
 }
 
+// CutPersonas cuts the networks of two processes that share the users, one or both of
+// them: connections end and no other comes about, or nothing passes on those that there
+// are. Most cuts are short, and some are longer than brokers wait for a member of a group
+// or for the end of a transaction.
+func CutPersonas(ctx context.Context, l *lab.Lab) (*report.Result, error) {
+	cuts, duration := lab.Pick(l, 6, 100), lab.Pick(l, 30*time.Second, 15*time.Minute)
+	r := &report.Result{Faults: report.Faults{What: "cuts of a network", Claimed: cuts}}
+	var networks []*network.Network
+	for range 2 {
+		n, err := network.New(ctx, func() string { return l.Brokers })
+		if err != nil {
+			return nil, err
+		}
+		l.OnClose(n.Close)
+		networks = append(networks, n)
+	}
+	return r, underCalls(ctx, l, r, len(networks), lab.AtLeast(personasRate, duration), func([]*child.Process) error {
+		plan := l.Moments(cuts, duration)
+		l.Announce("cut networks of personas at %v", lab.Legible(plan))
+		return lab.At(ctx, plan, duration, func(i int) error {
+			r.Faults.Injected++
+			return cut(ctx, l, i, networks)
+		})
+	}, networks...)
+}
+
+// cut cuts some networks for some time. What kind of a cut it is comes in turn, so that
+// none is missing from a short run.
+func cut(ctx context.Context, l *lab.Lab, i int, networks []*network.Network) error {
+	chosen := networks[i/2%2 : i/2%2+1]
+	if i%5 == 4 {
+		chosen = networks
+	}
+	lasts := time.Duration(l.Rand.Int64N(int64(3 * time.Second)))
+	if i%10 == 5 {
+		lasts = 12 * time.Second
+	}
+	for _, n := range chosen {
+		if i%2 == 0 {
+			n.Cut()
+		} else {
+			n.Silence()
+		}
+	}
+	err := lab.Pause(ctx, lasts)
+	for _, n := range chosen {
+		n.Mend()
+	}
+	return err
+}
+
 // JoinPersonas has one, two and four processes share the users: they join, leave by
 // SIGTERM, and come back, each to its own disk.
 func JoinPersonas(ctx context.Context, l *lab.Lab) (*report.Result, error) {
@@ -87,7 +139,7 @@ func JoinPersonas(ctx context.Context, l *lab.Lab) (*report.Result, error) {
 		defer func() { r.Note("longest way out %s", slowest.Round(10*time.Millisecond)) }()
 		for range steps { // 1 2 3 4 3 2 1 2 …
 			if up = present == 1 || up && present < members; up {
-				if err := launch(ctx, all[present]); err != nil {
+				if err := all[present].Launch(ctx); err != nil {
 					return err
 				}
 				present++
@@ -154,8 +206,9 @@ func StaticPersonas(ctx context.Context, l *lab.Lab) (*report.Result, error) {
 }
 
 // underCalls has processes of personas fold calls while something is done to them, and
-// judges what was told then.
-func underCalls(ctx context.Context, l *lab.Lab, r *report.Result, processes, atLeast int, do func([]*child.Process) error) error {
+// judges what was told then. The first of them are behind networks of their own, if there
+// are any.
+func underCalls(ctx context.Context, l *lab.Lab, r *report.Result, processes, atLeast int, do func([]*child.Process) error, behind ...*network.Network) error {
 	if err := l.Open(ctx, 6); err != nil {
 		return err
 	}
@@ -163,7 +216,7 @@ func underCalls(ctx context.Context, l *lab.Lab, r *report.Result, processes, at
 	if err := l.Define(ctx, p.definitions()); err != nil {
 		return err
 	}
-	stages, err := startPersonas(ctx, l, processes)
+	stages, err := startPersonas(ctx, l, processes, behind...)
 	if err != nil {
 		return err
 	}
@@ -200,14 +253,18 @@ func underCalls(ctx context.Context, l *lab.Lab, r *report.Result, processes, at
 
 // startPersonas starts processes, and waits until all partitions have begun: what comes
 // from then on is no history.
-func startPersonas(ctx context.Context, l *lab.Lab, n int) ([]*child.Process, error) {
+func startPersonas(ctx context.Context, l *lab.Lab, n int, behind ...*network.Network) ([]*child.Process, error) {
 	var stages []*child.Process
 	for i := range n {
-		p, err := personasStage(l, i)
+		var env []string
+		if i < len(behind) {
+			env = []string{"KAFKA_BROKERS=" + behind[i].Addr()}
+		}
+		p, err := personasStage(l, i, env...)
 		if err != nil {
 			return nil, err
 		}
-		if err = launch(ctx, p); err != nil {
+		if err = p.Launch(ctx); err != nil {
 			return nil, err
 		}
 		stages = append(stages, p)
@@ -218,8 +275,8 @@ func startPersonas(ctx context.Context, l *lab.Lab, n int) ([]*child.Process, er
 	})
 }
 
-func personasStage(l *lab.Lab, i int) (*child.Process, error) {
-	return l.Stage("personas", i, "PERSONAS_DATA_DIR="+disk(l, i))
+func personasStage(l *lab.Lab, i int, env ...string) (*child.Process, error) {
+	return l.Stage("personas", i, append(env, "PERSONAS_DATA_DIR="+disk(l, i))...)
 }
 
 func disk(l *lab.Lab, i int) string { return filepath.Join(l.Dir, fmt.Sprintf("users-%d", i)) }

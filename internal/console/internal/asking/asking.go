@@ -92,6 +92,16 @@ func (s *Shared[K, V]) Ask(ctx context.Context, key K) Answer[V] {
 	return q.Answer
 }
 
+// Outdate has a question asked again by whoever wants to know next: what it is about was
+// changed.
+func (s *Shared[K, V]) Outdate(key K) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q := s.questions[key]; q != nil {
+		q.fresh = time.Time{}
+	}
+}
+
 // Close gives up all that is being asked, and returns when that has ended.
 func (s *Shared[K, V]) Close() {
 	s.mu.Lock()

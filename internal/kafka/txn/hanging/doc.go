@@ -32,8 +32,12 @@
 // that transaction there once more (Left; TestAPredecessorThatBrokersDidNotEnd of package
 // runner).
 //
+// A Writer of package txn does the same where it is opened, and there alone
+// (TestAPredecessorThatBrokersDidNotEnd of package txn): a writer that lives has no fetch
+// under way that would tell it of a lost connection. Its next transaction ends the last
+// one; only if that one is aborted, records may go along.
+//
 // One window is left. If the connection is lost while the next transaction is already
 // open, that can't be preceded any more; if it also has to be aborted, it may take records
-// along. A Writer of package txn is not guarded: what it writes is few, and written again by whoever
-// carries the run on.
+// along.
 package hanging

@@ -23,7 +23,7 @@ const concurrentPause = 50 * time.Millisecond
 // will not write: its coordinator treats it as complete.
 type Unfinished struct {
 	TransactionalID string
-	Group           string
+	Group           string // empty: it committed no offsets
 	// Partitions are what it may have written to, beside the group's offsets.
 	Partitions []kafka.Partition
 	// Offsets are those that it is known to have committed, and Commit is whether it has.
@@ -70,7 +70,7 @@ func (u *Unfinished) finish(ctx context.Context, cl *kgo.Client, id int64, epoch
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("finish what %s left open in group %s: %w", u.TransactionalID, u.Group, err)
+		return fmt.Errorf("finish what %s left open, its group %q: %w", u.TransactionalID, u.Group, err)
 	}
 	return nil
 }
@@ -82,16 +82,27 @@ func (u *Unfinished) producer(opts []kgo.Opt) (*kgo.Client, error) {
 	return kgo.NewClient(append(slices.Clip(opts), kgo.MaxVersions(kversion.V3_5_0()))...)
 }
 
-// takePart says that the group does. The transaction before may still be on its way to an
-// end that its coordinator knows of: until then this one can't begin.
+// takePart says that the group does.
 func (u *Unfinished) takePart(ctx context.Context, cl *kgo.Client, id int64, epoch int16) error {
+	if u.Group == "" {
+		return nil
+	}
 	req := kmsg.NewPtrAddOffsetsToTxnRequest()
 	req.TransactionalID, req.ProducerID, req.ProducerEpoch, req.Group = u.TransactionalID, id, epoch, u.Group
-	for {
+	return begun(ctx, func() error {
 		resp, err := req.RequestWith(ctx, cl)
-		if err == nil {
-			err = kerr.ErrorForCode(resp.ErrorCode)
+		if err != nil {
+			return err
 		}
+		return kerr.ErrorForCode(resp.ErrorCode)
+	})
+}
+
+// begun does what begins a transaction. The one before may still be on its way to an end
+// that its coordinator knows of: until then this one can't begin.
+func begun(ctx context.Context, begin func() error) error {
+	for {
+		err := begin()
 		if !errors.Is(err, kerr.ConcurrentTransactions) || !waiting.Sleep(ctx, concurrentPause) {
 			return err
 		}
@@ -102,7 +113,11 @@ func (u *Unfinished) takePart(ctx context.Context, cl *kgo.Client, id int64, epo
 // may not be written to was not.
 func (u *Unfinished) add(ctx context.Context, cl *kgo.Client, id int64, epoch int16) error {
 	for left := u.Partitions; len(left) > 0; {
-		refused, err := u.addAll(ctx, cl, id, epoch, left)
+		var refused []kafka.Partition
+		err := begun(ctx, func() (err error) {
+			refused, err = u.addAll(ctx, cl, id, epoch, left)
+			return err
+		})
 		if err != nil || len(refused) == 0 {
 			return err
 		}
