@@ -12,6 +12,7 @@ import (
 	"github.com/anabranch/anabranch/internal/status"
 	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/router/replay"
+	"github.com/anabranch/anabranch/webhook-sink/testsend"
 )
 
 // Questions are what pages ask. Each may take long, and is told to give up by ctx; what it
@@ -43,6 +44,8 @@ type Questions struct {
 	Forecast    func(ctx context.Context, of ReplayOf, say func(string)) (*replay.Forecast, error)
 	StartReplay func(ctx context.Context, of ReplayOf) (id string, err error)
 	SteerReplay func(ctx context.Context, id string, change ReplayChange) error
+	// Send makes a test delivery. Nil: no webhook sink is in this process.
+	Send func(ctx context.Context, of SendOf, say func(string)) (*testsend.Report, error)
 }
 
 // asked are the questions that are being asked, and what came of them.
