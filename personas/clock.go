@@ -31,11 +31,21 @@ type clock struct {
 
 	mu    sync.Mutex
 	due   map[int32]bool // whose next tick is due at once
+	marks map[int32]mark
 	woken chan struct{}
 }
 
+// mark is when a tick was written, by the brokers' clock, and when it was read, by ours.
+type mark struct {
+	written int64 // Unix milliseconds
+	read    time.Time
+}
+
+// beforeAll is the time of a tick of which nobody knows a better one.
+const beforeAll = 1
+
 func newClock(set Settings, owned func() []int32) *clock {
-	return &clock{log: set.Logger, topics: set.Topics, owned: owned, due: make(map[int32]bool), woken: make(chan struct{}, 1)}
+	return &clock{log: set.Logger, topics: set.Topics, owned: owned, due: make(map[int32]bool), marks: make(map[int32]mark), woken: make(chan struct{}, 1)}
 }
 
 // again has a partition's clock tick at once.
@@ -47,6 +57,30 @@ func (c *clock) again(num int32) {
 	case c.woken <- struct{}{}:
 	default:
 	}
+}
+
+// heard takes in a tick of a partition that was read at now. The first one tells the
+// brokers' time, which the next one needs.
+func (c *clock) heard(num int32, written int64, now time.Time) {
+	c.mu.Lock()
+	_, known := c.marks[num]
+	c.marks[num] = mark{written, now}
+	c.mu.Unlock()
+	if !known {
+		c.again(num)
+	}
+}
+
+// least is what time it was at a moment by the brokers' clock, or a little earlier: when a tick
+// was written is when it was read, or before that.
+func (c *clock) least(num int32, at time.Time) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m, known := c.marks[num]
+	if !known {
+		return beforeAll
+	}
+	return m.written + at.Sub(m.read).Milliseconds()
 }
 
 // run ticks until ctx ends.
@@ -95,7 +129,7 @@ func (c *clock) tick(ctx context.Context, cl *kgo.Client, nums []int32) {
 	var records []*kgo.Record
 	for _, num := range nums {
 		if end, told := ends[schemas.TopicRawEvents][num]; told {
-			m := message.Message{Kind: message.Tick, End: end, Late: time.Since(asked).Milliseconds()}
+			m := message.Message{Kind: message.Tick, End: end, At: c.least(num, asked), Late: time.Since(asked).Milliseconds()}
 			records = append(records, m.Record(num, ""))
 		}
 	}

@@ -41,11 +41,18 @@
 // membership early, a stage that stands still none at all, and what is processed again has
 // the same times (TestABacklogEndsNothing, TestTimers).
 //
-// A time stamp of the future counts as now: a client's clock that is ahead, on brokers that
-// take it, would end everybody's memberships (TestACallFromTheFuture).
+// A time stamp of the future, by more than brokers' clocks may differ, counts as now: a
+// client's clock that is ahead, on brokers that take it, would end everybody's memberships
+// (TestACallFromTheFuture).
 //
 // A tick is as old as its look at the end of the log: who stood still between the two would
-// have the clock pass calls that are not processed yet (TestALateTick).
+// have the clock pass calls that are not processed yet (TestALateTick). Nor may it say when it
+// was written, which a network that is silent makes later: it says what time it was at the
+// look, by the brokers' clock, which the tick before it has told (TestATickThatArrivesLate).
+//
+// When a call was taken in is what its record says, also where that is later than the
+// transaction was begun that reads it: it was not once, and who recomputed from the log came
+// to other members (TestWhenACallWasTakenIn).
 //
 // A partition that was never processed begins at its end: what stands before is filled in
 // like the history of any definition, and tells where users are, not how they came there

@@ -145,7 +145,7 @@ func (p *processor) forwarded(ctx context.Context, t *runner.Transaction, w *wor
 			results++
 		}
 	}
-	received := receipt(&kgo.Record{Timestamp: time.UnixMilli(m.Received)}, t.Begun())
+	received := receipt(&kgo.Record{Timestamp: time.UnixMilli(m.Received)}, time.Now())
 	if _, ok := p.parse(&h, &kgo.Record{Value: m.Value, Offset: m.Offset}, received); !ok {
 		return results, nil
 	}

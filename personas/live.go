@@ -22,7 +22,7 @@ import (
 
 // live takes a record of raw-events.
 func (p *processor) live(ctx context.Context, t *runner.Transaction, w *work, rec *kgo.Record) (results int, err error) {
-	received := receipt(rec, t.Begun())
+	received := receipt(rec, time.Now())
 	w.advance(received.UnixMilli())
 	w.meta.Raw = rec.Offset + 1
 	h, err := kafka.HeadersOf(rec)
@@ -58,10 +58,24 @@ func (p *processor) live(ctx context.Context, t *runner.Transaction, w *work, re
 	return p.take(ctx, t, w, user, rec)
 }
 
+// timeOf is what time a tick says it was when somebody looked at the end of the log, in Unix
+// milliseconds: not later than any of those who were there say.
+func timeOf(tick *message.Message, written int64, read time.Time) int64 {
+	at := min(written-tick.Late, read.UnixMilli())
+	if tick.At > 0 {
+		at = min(at, tick.At)
+	}
+	return at
+}
+
+// ahead is how far the clocks of brokers may be ahead of this process's.
+const ahead = 10 * time.Second
+
 // receipt is when a record was taken in. Brokers may take the time stamp that a client says:
-// one of the future is not yet, and must not move the clock of a partition.
+// one of the future is not yet, and must not move the clock of a partition. Whatever may be
+// the brokers' own stands, so that it is the same whoever reads it, and whenever.
 func receipt(rec *kgo.Record, now time.Time) time.Time {
-	if rec.Timestamp.After(now) {
+	if rec.Timestamp.After(now.Add(ahead)) {
 		return now
 	}
 	return rec.Timestamp
@@ -188,8 +202,9 @@ func (p *processor) message(ctx context.Context, t *runner.Transaction, w *work,
 	switch {
 	case m.Kind == message.Tick:
 		p.metrics.now.ticks++
-		at := min(rec.Timestamp.UnixMilli()-m.Late, t.Begun().UnixMilli())
-		w.ticks = append(slices.Clip(w.ticks), tick{m.End, at})
+		written := rec.Timestamp.UnixMilli()
+		p.ticked(w.num, written)
+		w.ticks = append(slices.Clip(w.ticks), tick{m.End, timeOf(m, written, t.Begun())})
 		return 0, nil
 	case m.Kind == message.Resync && m.Resync != nil:
 		w.meta.Resyncs = asked(w.meta.Resyncs, m.Resync, w.meta.Time)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -34,6 +35,7 @@ func New(cfg Config, set Settings) (*Personas, error) {
 	p := newProcessor(cfg, set, s, newMetrics(set.Registerer, s))
 	c := newClock(set, p.ticking)
 	p.again = c.again
+	p.ticked = func(num int32, written int64) { c.heard(num, written, time.Now()) }
 	return &Personas{set: set, processor: p, clock: c, Runner: runner.New(p, runner.Settings{
 		Name: name,
 		Input: runner.Input{

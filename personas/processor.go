@@ -42,6 +42,8 @@ type processor struct {
 	// again has a partition's clock tick at once, since there is more to do than a
 	// transaction may.
 	again func(num int32)
+	// ticked tells a partition's clock when the tick was written that was read just now.
+	ticked func(num int32, written int64)
 
 	mu    sync.Mutex
 	parts map[int32]*partition

@@ -109,7 +109,7 @@ func (p *processor) refold(ctx context.Context, t *runner.Transaction, w *work, 
 		return nil //nolint:nilerr // as when it came first
 	}
 	p.call.Offset = rec.Offset
-	if err = engine.ParseCall(&p.call, rec.Value, &h, receipt(rec, t.Begun())); err != nil {
+	if err = engine.ParseCall(&p.call, rec.Value, &h, receipt(rec, time.Now())); err != nil {
 		return nil //nolint:nilerr // the same
 	}
 	only := func(id engine.LeafID) bool { return slices.Contains(f.Leaves, id) }

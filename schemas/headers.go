@@ -10,6 +10,7 @@ import (
 // since routing needs all of it.
 const (
 	MaxDetailBytes       = 256             // Headers.Detail; longer text is cut when encoded
+	MaxAnswerBytes       = 1 << 10         // Headers.Answer; what is longer is cut when encoded, to at most four times as many
 	MaxIntegrationsBytes = MaxCallBytes    // Headers.Integrations: what one call could hold
 	MaxTopicBytes        = 249             // Position.Topic: Kafka's own limit
 	MaxEndpoints         = 5               // endpoints of a destination; rule: spec.md, Limits
@@ -45,6 +46,7 @@ const (
 	keyPaused        = "paused"
 	keyReason        = "reason"
 	keyDetail        = "detail"
+	keyAnswer        = HeaderAnswer
 	keyEndpoints     = "endpoints"
 	keyFromTopic     = "from-topic"
 	keyFromPartition = "from-partition"
@@ -52,8 +54,11 @@ const (
 	keyReference     = "reference"
 	keyFailedAt      = "failed-at"
 
-	headerCount = 26
+	headerCount = 27
 )
+
+// HeaderAnswer is the key of [Headers.Answer], which people are shown in a form of its own.
+const HeaderAnswer = "answer"
 
 // RecordVersion is the latest version of records that this release understands,
 // headers and value. It changes when an older release would misread a record;
@@ -70,7 +75,8 @@ const RecordVersion = 2
 //
 // On the wire the texts are as they are, times are decimal Unix milliseconds,
 // numbers decimal, endpoints 16 hexadecimal digits each; those and ids are separated
-// by commas: any Kafka tool shows them legibly.
+// by commas, and what nobody would see of an answer is escaped as in Go: any Kafka tool shows
+// them legibly.
 type Headers struct {
 	Version      int           // of the record; zero: the first. See RecordVersion
 	Source       string        // source id; see ValidID
@@ -92,6 +98,7 @@ type Headers struct {
 	Paused       time.Duration // how long the event was put back because its destination was paused: that does not count in its window; on webhook-retry.* and dead-letters
 	Reason       Reason        // of the last failure
 	Detail       string        // of the last failure, for people: no secret, no text from the receiver; cut to MaxDetailBytes
+	Answer       []byte        // how the body begins that an endpoint answered to the last attempt, without the endpoint's secrets; cut to MaxAnswerBytes; on dead-letters
 	Endpoints    []uint64      // fingerprints of the endpoints to repeat, at most MaxEndpoints; nil for all
 	From         Position      // where the record first stood; on dead-letters
 	Reference    bool          // the value was too large and is left out: read it at From; on dead-letters

@@ -129,6 +129,9 @@ func (d *decoder) delivery(key string, value []byte) error {
 		return decodeReason(&d.Reason, value)
 	case keyDetail:
 		return decodeText(&d.Detail, value, MaxDetailBytes)
+	case keyAnswer:
+		decodeAnswer(&d.Answer, value)
+		return nil
 	case keyEndpoints:
 		return decodeEndpoints(&d.Endpoints, value)
 	default:

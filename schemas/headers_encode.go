@@ -51,7 +51,7 @@ func (h *Headers) encodedBytes() int {
 	if h.Destination != "" {
 		const numbers = 3*timeDigits + 2*10 + 10 + 19 + 2*4 // times, attempts, partition, offset, "true"
 		n += numbers + len(h.Destination) + len(h.Reason) + min(len(h.Detail), MaxDetailBytes) +
-			len(h.Endpoints)*(endpointDigits+1) + len(h.From.Topic)
+			len(h.Endpoints)*(endpointDigits+1) + len(h.From.Topic) + min(len(h.Answer), MaxAnswerBytes)
 	}
 	return n
 }
@@ -115,6 +115,9 @@ func (e *encoder) delivery(h *Headers) {
 	}
 	e.text(keyReason, string(h.Reason))
 	e.text(keyDetail, cut(h.Detail, MaxDetailBytes))
+	if len(h.Answer) > 0 {
+		e.text(keyAnswer, escapeAnswer(h.Answer))
+	}
 	if len(h.Endpoints) > 0 {
 		e.add(keyEndpoints, appendEndpoints(e.buf, h.Endpoints))
 	}

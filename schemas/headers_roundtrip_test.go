@@ -66,6 +66,7 @@ func randomHeaders(rng *rand.Rand) schemas.Headers {
 		FirstAttempt: instant(),
 		Due:          instant(),
 		Detail:       text("text: é", schemas.MaxDetailBytes/2),
+		Answer:       bytesOf(text("a\"\\é🛶\x00\n", schemas.MaxAnswerBytes/4)),
 		Reference:    maybe(),
 		FailedAt:     instant(),
 		Received:     instant(),
@@ -93,6 +94,13 @@ func randomHeaders(rng *rand.Rand) schemas.Headers {
 		h.From = schemas.Position{Topic: topic, Partition: rng.Int32(), Offset: rng.Int64()}
 	}
 	return h
+}
+
+func bytesOf(text string) []byte {
+	if text == "" {
+		return nil
+	}
+	return []byte(text)
 }
 
 // Whatever bytes a record carries: no panic, and what is accepted is within the

@@ -31,6 +31,7 @@
 //	attempt         one attempt at one destination: a POST to each of its endpoints
 //	  breaker       which endpoints are down
 //	  body          what is sent
+//	  redact        secrets that an endpoint repeats
 //	  post          one POST, its outcome, its signature
 //	    http1       HTTP/1.1 on a socket
 //	    resolve     look-ups of names, bounded
@@ -49,6 +50,9 @@
 //	subscription    which topics are consumed
 //	config          what an operator may set, and what holds where nothing is set
 //	outcome         the words for how an attempt, and a POST of it, ended
+//
+// Beside the engine, answers keeps what endpoints said to deliveries that failed, and
+// testsend sends one event for a person who looks.
 //
 // # Readiness
 //

@@ -18,10 +18,10 @@ import (
 	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/answers"
 	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
 	"github.com/anabranch/anabranch/webhook-sink/internal/config"
 	"github.com/anabranch/anabranch/webhook-sink/internal/group"
-	"github.com/anabranch/anabranch/webhook-sink/internal/guard"
 	"github.com/anabranch/anabranch/webhook-sink/internal/journal"
 	"github.com/anabranch/anabranch/webhook-sink/internal/metrics"
 	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
@@ -39,6 +39,7 @@ type Sink struct {
 	schedule    *schedule.Schedule
 	attempt     func(ctx context.Context, dest *workspace.Destination, only []uint64, event []byte, last bool) outcome.Outcome
 	attempter   *attempt.Attempter
+	answers     *answers.Book // nil: none are kept
 	joined      atomic.Bool
 	rival       kafka.Rival
 	refusals    *subscription.Refusals
@@ -59,19 +60,12 @@ func New(cfg Config, set Settings) (*Sink, error) {
 		set.Destinations = telemetry.NewDestinations(telemetry.MaxDestinations, set.Registerer, set.Logger)
 	}
 	counted := metrics.New(set.Registerer, set.Destinations, set.Logger)
-	attempter, err := attempt.New(attempt.Options{
-		Timeout: cfg.Timeout,
-		Idle:    cfg.MaxInFlight,
-		Guard:   cfg.Guard(set.Peers...).WithOwn(guard.Own()),
-		Proxy:   cfg.Via(),
-		HTTPS:   cfg.HTTPSOnly,
-		ExtraCA: cfg.ExtraCAFile,
-		Dial:    set.Dial,
-		Breaker: config.Breaker(cfg.RetryDelays),
-		Logger:  set.Logger,
-		Observe: counted,
-		Trace:   set.Trace,
-	})
+	options := attempt.OptionsOf(&cfg, set.Peers...)
+	options.Dial, options.Logger, options.Observe, options.Trace = set.Dial, set.Logger, counted, set.Trace
+	if cfg.KeepAnswers {
+		options.Answers = answers.New(answers.MostBytes)
+	}
+	attempter, err := attempt.New(options)
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +78,7 @@ func New(cfg Config, set Settings) (*Sink, error) {
 		schedule:  schedule.New(cfg.RetryDelays, cfg.RetryWindow, nil),
 		attempt:   attempter.Attempt,
 		attempter: attempter,
+		answers:   options.Answers,
 		refusals:  subscription.NewRefusals(set.Logger),
 
 		commitEvery: config.CommitEvery,
@@ -105,6 +100,9 @@ const rejoinPause = time.Second
 
 // Name implements the stage's contract.
 func (s *Sink) Name() string { return "webhook-sink" }
+
+// Answers are what endpoints said to deliveries that failed; nil: they are not kept.
+func (s *Sink) Answers() *answers.Book { return s.answers }
 
 // Ready returns nil once the sink is a member of its group and knows its
 // partitions, and as long as none of them stands still that could be read. What waits

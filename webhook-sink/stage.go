@@ -2,7 +2,9 @@ package webhooksink
 
 import (
 	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/answers"
 )
 
 // Stage declares the stage.
@@ -24,6 +26,7 @@ func Stage() *pipeline.Stage {
 		},
 		Group:   pipeline.Group{Name: Group, Forgotten: "would deliver again what it had finished", Finished: Finished, Busy: BusyKeys},
 		Secrets: true,
+		Pages:   []telemetry.Page{answers.Page()},
 		Config:  cfg,
 		Facts: func() pipeline.Facts {
 			return pipeline.Facts{Topics: retryTopics(cfg), Window: cfg.RetryWindow, Attempts: cfg.MaxInFlightTotal, Permit: cfg.Permit}
@@ -37,7 +40,8 @@ func Stage() *pipeline.Stage {
 			if err != nil {
 				return nil, err
 			}
-			return &pipeline.Made{Stage: s}, nil
+			route := telemetry.Route{Page: answers.Page(), Handler: s.answers.Handler(p.Workspace)}
+			return &pipeline.Made{Stage: s, Routes: []telemetry.Route{route}}, nil
 		},
 	}
 }

@@ -6,21 +6,37 @@ import (
 	"github.com/anabranch/anabranch/internal/console"
 	"github.com/anabranch/anabranch/router"
 	"github.com/anabranch/anabranch/router/replay"
+	webhooksink "github.com/anabranch/anabranch/webhook-sink"
 )
 
 // console is the pages for people on the admin address of a process that keeps a workspace
 // file in force, or none.
 func (p *plumbing) console(workspaceFile string) *console.Console {
-	return console.New(console.Settings{
+	sink := p.sink()
+	set := console.Settings{
 		Logger: p.log.With("stage", "console"), Version: version(), Workspace: p.live, Way: p.cfg.Stages.Way(),
 		Questions: console.FromBrokers(&console.Brokers{
 			Kafka: p.options("console"), Topics: p.topics, Addresses: p.brokers.Brokers, Stages: p.cfg.Stages, Workspace: p.live,
-			Keys: p.cfg.SuppressionKeys(), Publisher: p.publisher(), Judge: func() replay.Judge { return new(router.Judge) },
+			Keys: p.cfg.SuppressionKeys(), Sender: p.sender, Publisher: p.publisher(), Judge: func() replay.Judge { return new(router.Judge) },
 			Permit: p.cfg.Stages.Permit(p.receiverPeer()...),
 		}),
 		Token: p.cfg.AdminToken, Open: p.consoleOpen(), Proxies: p.cfg.TrustedProxies, PersonHeader: p.cfg.PersonHeader,
 		ReadOnly: p.cfg.ConsoleReadOnly, WorkspaceFile: workspaceFile,
-	})
+	}
+	if sink != nil {
+		set.Sink, set.Answers = true, sink.Answers()
+	}
+	return console.New(set)
+}
+
+// sink is the webhook sink of this process; nil: there is none.
+func (p *plumbing) sink() *webhooksink.Sink {
+	for _, m := range p.made {
+		if sink, is := m.Stage.(*webhooksink.Sink); is {
+			return sink
+		}
+	}
+	return nil
 }
 
 // consoleOpen reports whether people on this machine may look at the console without a login:

@@ -2,6 +2,8 @@ package app
 
 import (
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -35,6 +37,19 @@ func TestTheConsole(t *testing.T) {
 func (r *running) receiverURL(t *testing.T) string {
 	t.Helper()
 	return find(t, r.screen.String(), `webhook receiver (\S+)`)
+}
+
+// TestTheConsoleLeavesAWatchedFileAlone, which would undo what was applied.
+func TestTheConsoleLeavesAWatchedFileAlone(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "workspace.yaml")
+	if err := os.WriteFile(file, []byte("sources: []\ndestinations: []\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, with(environment(t), "ADMIN_TOKEN", "", "WORKSPACE_FILE", file))
+	if page := r.get(t, "/console/workspace/plan"); !strings.Contains(page, file+", is what counts") {
+		t.Errorf("the page is\n%s", page)
+	}
 }
 
 // TestTheConsoleIsShut where a token was set.

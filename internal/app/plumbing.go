@@ -26,6 +26,7 @@ import (
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/testsend"
 )
 
 // plumbing is what the stages of one process share. It is built once and
@@ -48,7 +49,8 @@ type plumbing struct {
 	instance instance
 	// tokenFile is where the token of the admin address is, if it was not set.
 	tokenFile string
-	trace     *trace.Tracer // nil: tracing is off
+	trace     *trace.Tracer    // nil: tracing is off
+	sender    *testsend.Sender // of test deliveries; nil: none are made from this process
 
 	running pipeline.Stages // of the target
 	made    []*pipeline.Made
@@ -210,6 +212,9 @@ func (p *plumbing) collect() (addr string) {
 func (p *plumbing) close() {
 	if p.admin != nil {
 		p.admin.Close()
+	}
+	if p.sender != nil {
+		p.sender.Close()
 	}
 }
 

@@ -6,10 +6,12 @@ import (
 
 	"github.com/anabranch/anabranch/archive"
 	"github.com/anabranch/anabranch/ingest"
+	"github.com/anabranch/anabranch/internal/app/command"
 	"github.com/anabranch/anabranch/internal/pipeline"
 	"github.com/anabranch/anabranch/personas"
 	"github.com/anabranch/anabranch/router"
 	webhooksink "github.com/anabranch/anabranch/webhook-sink"
+	"github.com/anabranch/anabranch/webhook-sink/testsend"
 )
 
 // TargetRun is the target that runs every stage in one process.
@@ -42,7 +44,16 @@ func (p *plumbing) makeStages() error {
 		}
 		p.made = append(p.made, made)
 	}
-	return nil
+	return p.makeSender()
+}
+
+// makeSender makes what tests endpoints from the console, where a webhook sink runs: from
+// elsewhere the way to them may be another one, and the secrets are not known.
+func (p *plumbing) makeSender() (err error) {
+	if sink := command.SinkConfig(p.running); sink != nil && p.cfg.Console && !p.cfg.ConsoleReadOnly {
+		p.sender, err = testsend.New(*sink, p.receiverPeer()...)
+	}
+	return err
 }
 
 // process is what a stage is given.

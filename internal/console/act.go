@@ -30,6 +30,7 @@ func (c *Console) actions() []action {
 		{path: "/destination/pause", do: c.pauseDestination},
 		{path: "/destination/resume", do: c.resumeDestination},
 		{path: "/resync", do: c.beginResync},
+		{path: "/test-send", do: c.beginTest},
 		{path: "/workspace/plan", do: c.planWorkspace, most: maxPasted},
 		{path: "/workspace/apply", do: c.applyWorkspace},
 	}

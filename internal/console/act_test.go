@@ -16,6 +16,7 @@ import (
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/webhook-sink/testsend"
 )
 
 // forms is one for each action.
@@ -24,6 +25,7 @@ func forms() map[string]string {
 		"/redrive": "destination=mail&from=2026-11-21T12:00:00Z&rate=50", "/job": "id=none",
 		"/resync":       "key=buyers&destination=mail&rate=50",
 		"/replay/start": "from=2026-11-20&to=2026-11-21", "/replay/steer": "id=r2&do=pause",
+		"/test-send":         "id=crm&endpoint=0&type=track&since=24h",
 		"/destination/pause": "id=crm", "/destination/resume": "id=crm",
 		"/workspace/plan": "file=sources:%20[]%0Adestinations:%20[]", "/workspace/apply": "id=none",
 	}
@@ -59,6 +61,10 @@ func TestActionsAreSafe(t *testing.T) {
 		set.Questions.ApplyWorkspace = func(context.Context, *apply.Plan, func(string)) (string, error) { done++; return "", nil }
 		set.Questions.StartReplay = func(context.Context, ReplayOf) (string, error) { done++; return "r3", nil }
 		set.Questions.SteerReplay = func(context.Context, string, ReplayChange) error { done++; return nil }
+		set.Questions.Send = func(context.Context, SendOf, func(string)) (*testsend.Report, error) {
+			done++
+			return sampleTest(""), nil
+		}
 	}
 	c := newConsole(t, counting)
 	readOnly := newConsole(t, func(set *Settings) {

@@ -14,6 +14,7 @@ import (
 	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/router/replay"
+	"github.com/anabranch/anabranch/webhook-sink/testsend"
 )
 
 // Questions are what pages ask. Each may take long, and is told to give up by ctx; what it
@@ -45,6 +46,8 @@ type Questions struct {
 	Forecast    func(ctx context.Context, of ReplayOf, say func(string)) (*replay.Forecast, error)
 	StartReplay func(ctx context.Context, of ReplayOf) (id string, err error)
 	SteerReplay func(ctx context.Context, id string, change ReplayChange) error
+	// Send makes a test delivery. Nil: no webhook sink is in this process.
+	Send func(ctx context.Context, of SendOf, say func(string)) (*testsend.Report, error)
 	// PlanWorkspace says what a workspace would change, and ApplyWorkspace puts a plan in force
 	// and returns what it did, unless the workspace has changed since ([wstopic.ErrChanged]).
 	PlanWorkspace  func(ctx context.Context, next *workspace.Snapshot) (*WorkspacePlan, error)

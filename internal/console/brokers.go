@@ -23,6 +23,7 @@ import (
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 	"github.com/anabranch/anabranch/router/replay"
+	"github.com/anabranch/anabranch/webhook-sink/testsend"
 )
 
 // Brokers are where answers are from.
@@ -35,6 +36,7 @@ type Brokers struct {
 	Keys      *regulation.Keys // of the hashes of suppressed users; nil: none
 	Publisher *wstopic.Publisher
 	Judge     func() replay.Judge // the rule by which calls are routed
+	Sender    *testsend.Sender    // of test deliveries; nil: no webhook sink is in this process
 	// Permit returns why deliveries may not go to an address, as [apply.Applier] has it.
 	Permit func(netip.AddrPort) error
 }
@@ -44,12 +46,16 @@ const deadSince = 24 * time.Hour
 
 // FromBrokers returns the questions that brokers answer.
 func FromBrokers(b *Brokers) Questions {
-	return Questions{
+	q := Questions{
 		Status: b.status, Deletions: b.deletions, Letters: b.letters, Letter: b.letter, Trace: b.trace, Events: b.events, Redrive: b.redrive,
 		Pause: b.pause, Resume: b.resume, PlanWorkspace: b.planWorkspace, ApplyWorkspace: b.applyWorkspace,
 		Past: b.past, Forecast: b.forecast, StartReplay: b.startReplay, SteerReplay: b.steerReplay,
 		Newest: b.newest, Call: b.call, Follow: b.follow, Personas: b.personas(),
 	}
+	if b.Sender != nil {
+		q.Send = b.send
+	}
+	return q
 }
 
 func (b *Brokers) pause(ctx context.Context, id, by string) error {
@@ -184,4 +190,34 @@ func (b *Brokers) redrive(ctx context.Context, of RedriveOf, dryRun bool, say fu
 		Selection: selected, Rate: of.Rate, DryRun: dryRun, Again: of.Again,
 	})
 	return done.String(), err
+}
+
+// send makes a test delivery.
+func (b *Brokers) send(ctx context.Context, of SendOf, say func(string)) (*testsend.Report, error) {
+	d, known := b.Workspace.Load().Destination(of.Destination)
+	if !known {
+		return nil, errors.New("the destination is no longer in the workspace")
+	}
+	event, err := b.testEvent(ctx, of, say)
+	if err != nil {
+		return nil, err
+	}
+	say("waiting for the answers")
+	return b.Sender.Send(ctx, d, of.Endpoint, event)
+}
+
+func (b *Brokers) testEvent(ctx context.Context, of SendOf, say func(string)) ([]byte, error) {
+	now := time.Now()
+	if of.MessageID == "" {
+		return testsend.Example(of.Type, now)
+	}
+	q := CallOf{MessageID: of.MessageID, User: of.User, Back: of.Back}
+	call, searched, err := messagetrace.Stored(ctx, b.calls(say), q.query(now))
+	switch {
+	case err != nil:
+		return nil, err
+	case call == nil:
+		return nil, errors.New("there is no such event: searched " + searched.Text())
+	}
+	return call.Value, nil
 }

@@ -45,23 +45,33 @@ func partitionOf(t *testing.T, f *replay.Forecast) int32 {
 	return 0
 }
 
-// TestReplaysFromBrokers are planned, started and steered, whole times and single events.
-func TestReplaysFromBrokers(t *testing.T) {
-	t.Parallel()
+// threeCalls are questions about a cluster that has three calls, which the plan is of, and the
+// replay of the second of them.
+func threeCalls(t *testing.T) (q Questions, f *replay.Forecast, one ReplayOf) {
+	t.Helper()
 	b := newBrokers(t)
 	b.Judge = func() replay.Judge { return new(router.Judge) }
 	at := called(t, b, "m1", "m2", "m3")
-	q := FromBrokers(b)
+	q = FromBrokers(b)
 	if past, err := q.Past(t.Context()); err != nil || len(past.Runs)+len(past.Imports) != 0 {
 		t.Errorf("before there is any: %+v, %v", past, err)
 	}
-	all := ReplayOf{From: at.Add(-time.Hour), To: at.Add(time.Hour), Rate: 1}
-	f, err := q.Forecast(t.Context(), all, nil)
-	if err != nil || f.Total() != 6 || f.Destinations["crm"].Send != 3 {
-		t.Fatalf("the plan of all is %+v, %v", f, err)
+	f, err := q.Forecast(t.Context(), ReplayOf{From: at.Add(-time.Hour), To: at.Add(time.Hour), Rate: 1}, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	one := ReplayOf{One: EventAt{Partition: partitionOf(t, f), Offset: 1, At: at}, Choice: replay.Choice{Destination: "crm"}, Rate: 100}
-	if f, err = q.Forecast(t.Context(), one, nil); err != nil || f.Total() != 1 || f.Events != 1 || len(f.Destinations) != 1 {
+	return q, f, ReplayOf{One: EventAt{Partition: partitionOf(t, f), Offset: 1, At: at}, Choice: replay.Choice{Destination: "crm"}, Rate: 100}
+}
+
+// TestReplaysFromBrokers are planned, started and steered, whole times and single events.
+func TestReplaysFromBrokers(t *testing.T) {
+	t.Parallel()
+	q, f, one := threeCalls(t)
+	if f.Total() != 6 || f.Destinations["crm"].Send != 3 {
+		t.Errorf("the plan of all is %+v", f)
+	}
+	f, err := q.Forecast(t.Context(), one, nil)
+	if err != nil || f.Total() != 1 || f.Events != 1 || len(f.Destinations) != 1 {
 		t.Errorf("the plan of one is %+v, %v", f, err)
 	}
 	id, err := q.StartReplay(t.Context(), one)
@@ -82,9 +92,20 @@ func TestReplaysFromBrokers(t *testing.T) {
 	if diff := cmp.Diff([]string{"crm"}, run.Destinations); diff != "" {
 		t.Errorf("its destinations (-want +got):\n%s", diff)
 	}
-	if err = q.SteerReplay(t.Context(), id, ReplayChange{Wish: replay.Cancelled}); err != nil {
-		t.Error(err)
+}
+
+// TestReplaysThatCannotBe are refused with an answer that fits.
+func TestReplaysThatCannotBe(t *testing.T) {
+	t.Parallel()
+	q, _, one := threeCalls(t)
+	id, err := q.StartReplay(t.Context(), one)
+	if err != nil {
+		t.Fatal(err)
 	}
+	if err = q.SteerReplay(t.Context(), id, ReplayChange{Wish: replay.Cancelled}); err != nil {
+		t.Fatal(err)
+	}
+	at := one.One.At
 	one.One.Offset = 99
 	_, gone := q.StartReplay(t.Context(), one)
 	_, nothing := q.StartReplay(t.Context(), ReplayOf{From: at.Add(-2 * time.Hour), To: at.Add(-time.Hour), Rate: 1})

@@ -13,6 +13,7 @@ import (
 	"github.com/anabranch/anabranch/internal/telemetry"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/answers"
 )
 
 // Path is where the console is on the admin address.
@@ -42,6 +43,10 @@ type Settings struct {
 	// Proxies are the networks of reverse proxies, whose header PersonHeader names the person.
 	Proxies      []netip.Prefix
 	PersonHeader string
+	// Sink says that a webhook sink runs in this process, and Answers what endpoints said to its
+	// deliveries that failed; nil: they are not kept.
+	Sink    bool
+	Answers *answers.Book
 	// ReadOnly leaves out whatever changes something.
 	ReadOnly bool
 	// WorkspaceFile is a file that this process keeps in force; empty: none.

@@ -204,10 +204,12 @@ type Letter struct {
 	Facts []listing.Fact
 	Body  string // the event, as JSON over several lines
 	Gone  string // why there is none; empty: there is
+	// Answer is what the endpoint said to the last attempt; empty: that is not known.
+	Answer string
 }
 
 func newLetter(l *deadletters.Letter) *Letter {
-	return &Letter{Line: lineOf(l), Facts: listing.Facts(l, math.MaxInt)}
+	return &Letter{Line: lineOf(l), Facts: listing.Facts(l, math.MaxInt), Answer: listing.Answer(l)}
 }
 
 // letterView is the page of one dead letter.

@@ -27,6 +27,8 @@ type destinationView struct {
 	Due     []bar // retries by when they are due
 	Dead    []deadView
 	Advice  []status.Advice
+	Test    *testForm   // nil: it is not sent webhooks
+	Failed  *failedView // nil: the same
 }
 
 // destinationInForce is a destination as the workspace has it, without secrets.
@@ -65,6 +67,9 @@ func (c *Console) destination(v *visit) (*content, error) {
 	a := c.asked.status.Ask(v.Context(), struct{}{})
 	view.progress = progressOf(&a, v.now)
 	view.InForce = inForce(w, view.ID)
+	if d, known := w.Destination(view.ID); known {
+		view.Test, view.Failed = c.testFormOf(v, d), c.failedOf(d)
+	}
 	if a.Known() && !view.fill(a.Value, w) && view.InForce == nil {
 		return nil, &problem{http.StatusNotFound, "no destination is called " + terminal.Safe(view.ID)}
 	}

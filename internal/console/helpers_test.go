@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,6 +35,8 @@ import (
 	"github.com/anabranch/anabranch/router/replay"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/webhook-sink/answers"
+	"github.com/anabranch/anabranch/webhook-sink/testsend"
 )
 
 const (
@@ -217,6 +220,10 @@ func questionsAbout(text string) Questions {
 		},
 		Past:     func(context.Context) (*Past, error) { return samplePast(text), nil },
 		Forecast: func(context.Context, ReplayOf, func(string)) (*replay.Forecast, error) { return sampleForecast(), nil },
+		Send: func(_ context.Context, _ SendOf, say func(string)) (*testsend.Report, error) {
+			say(text)
+			return sampleTest(text), nil
+		},
 		Trace: func(context.Context, CallOf, func(string)) (*messagetrace.Trace, error) {
 			return sampleTrace(text), nil
 		},
@@ -261,6 +268,46 @@ func sampleForecast() *replay.Forecast {
 	}
 }
 
+// sampleTest is a test of two endpoints, of which one took it.
+func sampleTest(text string) *testsend.Report {
+	request := []testsend.Field{{Value: "POST /hooks?[redacted] HTTP/1.1"}, {Name: "X-Key", Value: "[redacted]"}}
+	return &testsend.Report{Destination: "crm", MessageID: "m1", Body: `{"event":"` + text + `"}`, Disabled: true, Deliveries: []testsend.Delivery{
+		{Endpoint: 1, URL: "https://crm.example.com/hooks", Request: request, Response: []testsend.Field{{Value: "HTTP/1.1 200 OK"}}, Answer: "ok", MS: 17, Verdict: "delivered", Delivered: true},
+		{Endpoint: 2, URL: "https://crm.example.com/other", Request: request, Response: []testsend.Field{{Value: "HTTP/1.1 400 No"}, {Name: "X-Said", Value: text}}, Answer: text, Verdict: "would become a dead letter: endpoint answered 400", Reason: "status_4xx"},
+		{Endpoint: 3, URL: "https://crm.example.com/none", Verdict: "would be retried: no response in time", Reason: "timeout"},
+	}}
+}
+
+// bookAbout is what the endpoint of crm has said.
+func bookAbout(text string) *answers.Book {
+	crm, _ := sampleWorkspace().Load().Destination("crm")
+	book := answers.New(answers.MostBytes)
+	for i := range 2 {
+		book.Keep("crm", crm.Endpoints[0].Fingerprint(), answers.Answer{At: noon.Add(time.Duration(i) * time.Second), MessageID: text, Status: 503, MS: 1_204, Body: text})
+	}
+	return book
+}
+
+// testOfTest is the one test that a console has for a test.
+func testOfTest(t *testing.T, c *Console) string {
+	t.Helper()
+	for _, job := range c.jobs.All() {
+		if job.Shows != nil {
+			return job.ID
+		}
+	}
+	report := new(atomic.Pointer[testsend.Report])
+	id, err := c.jobs.Start(t.Context(), jobs.Job{Kind: "test-send crm", What: "a test", By: "ada", Shows: report}, func(ctx context.Context, say func(string)) (string, error) {
+		came, err := c.Questions.Send(ctx, SendOf{}, say)
+		report.Store(came)
+		return "", err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
 func sampleDeletions(text string) *Deletions {
 	return &Deletions{Suppressed: 1_204, Requests: []regulation.Regulation{
 		{ID: "r2", Type: regulation.DeleteOnly, Status: regulation.Running, CreatedAt: noon, Subjects: 1_000, Notified: 999, Sources: []string{"website", "app"}},
@@ -276,7 +323,7 @@ func sampleLetter(i int, text string) *deadletters.Letter {
 	}
 	h := schemas.Headers{
 		Source: "website", Type: schemas.TypeTrack, MessageID: "m" + strconv.Itoa(i), Origin: schemas.OriginAPI, Destination: "mail",
-		Attempt: 3, FirstAttempt: noon.Add(-time.Hour), Reason: schemas.ReasonStatus4xx, Detail: text, FailedAt: noon.Add(time.Duration(i) * time.Second),
+		Attempt: 3, FirstAttempt: noon.Add(-time.Hour), Reason: schemas.ReasonStatus4xx, Detail: text, Answer: []byte(text), FailedAt: noon.Add(time.Duration(i) * time.Second),
 	}
 	return &deadletters.Letter{ID: deadletters.ID{Partition: 1, Offset: 704 + int64(i)}, Headers: h, Record: &kgo.Record{
 		Key: []byte(text), Value: fmt.Appendf(nil, `{"event":%s,"properties":{"n":9007199254740993}}`, name),
@@ -309,7 +356,7 @@ func newConsole(t *testing.T, change func(*Settings)) *Console {
 	set := Settings{
 		Logger: slog.New(slog.DiscardHandler), Version: "v1.2.3", Workspace: sampleWorkspace(), Open: true, Token: token,
 		PersonHeader: "X-Forwarded-User",
-		Questions:    questionsAbout("Signed Up"), Way: sampleWay(),
+		Questions:    questionsAbout("Signed Up"), Way: sampleWay(), Sink: true, Answers: bookAbout("Signed Up"),
 	}
 	if change != nil {
 		change(&set)
@@ -358,7 +405,9 @@ func look(t *testing.T, c *Console, target string) string {
 func jobOfTest(t *testing.T, c *Console) string {
 	t.Helper()
 	for _, job := range c.jobs.All() {
-		return job.ID
+		if job.Shows == nil {
+			return job.ID
+		}
 	}
 	id, err := c.jobs.Start(t.Context(), jobs.Job{Kind: "test", What: "a job", By: "ada"}, func(context.Context, func(string)) (string, error) {
 		return "done", nil
@@ -376,7 +425,7 @@ func targets(t *testing.T, c *Console) map[string]string {
 		"/replay": "?id=r2", "/replay/plan": "?from=24h&destination=crm",
 		"/call": "?at=3-1704", "/persona": "?key=buyers&from=1&to=2", "/members": "?key=buyers", "/profile": "?user=u1", "/explain": "?key=buyers&user=u1",
 		"/history": "?name=buyers", "/preview": "?written=%7Bid%3A+x%2C+when%3A+%7Bdid%3A+y%7D%7D", "/check": "?run=1", "/resync": "?key=buyers&destination=mail",
-		"/redrive": "?destination=mail&since=1h", "/job": "?id=" + jobOfTest(t, c),
+		"/redrive": "?destination=mail&since=1h", "/job": "?id=" + jobOfTest(t, c), "/test-send": "?id=" + testOfTest(t, c),
 		"/destination": "?id=crm", "/events": "?user=u1", "/event": "?id=m1&user=u1", "/dead-letter": "?id=1-704",
 	}
 	all := make(map[string]string)

@@ -48,6 +48,7 @@ func (c *Console) pages() []page {
 		{path: "/replay/plan", below: "/replays", template: "replayplan.html", view: c.planReplay},
 		{path: "/event", below: "/events", template: "event.html", view: c.event},
 		{path: "/dead-letter", below: "/dead-letters", template: "deadletter.html", view: c.deadLetter},
+		{path: "/test-send", below: "/destinations", template: "testsend.html", view: c.testSend},
 		{path: "/destination", below: "/destinations", template: "destination.html", view: c.destination},
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 const crmFile = `sources:
@@ -30,7 +31,7 @@ destinations:
 `
 
 // applying is a console that applies workspace files to brokers, who have none yet.
-func applying(t *testing.T, change func(*Settings)) (*Console, *Brokers, *testkit.Logs) {
+func applying(t *testing.T) (*Console, *Brokers, *testkit.Logs) {
 	t.Helper()
 	b := newBrokers(t)
 	b.Publisher = &wstopic.Publisher{Kafka: b.Kafka, Ensure: func(ctx context.Context, _ map[string]schemas.Export, topics ...string) error {
@@ -43,9 +44,6 @@ func applying(t *testing.T, change func(*Settings)) (*Console, *Brokers, *testki
 		set.Logger = slog.New(slog.NewTextHandler(log, nil))
 		q := FromBrokers(b)
 		set.Questions.PlanWorkspace, set.Questions.ApplyWorkspace = q.PlanWorkspace, q.ApplyWorkspace
-		if change != nil {
-			change(set)
-		}
 	}), b, log
 }
 
@@ -85,7 +83,7 @@ func withoutSecrets(t *testing.T, what, text string) {
 // says by whom.
 func TestAWorkspaceFileIsApplied(t *testing.T) {
 	t.Parallel()
-	c, b, log := applying(t, nil)
+	c, b, log := applying(t)
 	at, page := planned(t, c, crmFile)
 	for _, want := range []string{
 		"+ source website\n+ destination crm\n", "this is a dry run: nothing was changed", "warning: destination crm:", ">deliver.crm\n", `action="/console/workspace/apply"`,
@@ -103,6 +101,22 @@ func TestAWorkspaceFileIsApplied(t *testing.T) {
 		t.Errorf("what was done is\n%s", done)
 	}
 	withoutSecrets(t, "what was done", done)
+	if w := serve(c, named(t, "/workspace/apply", at.RawQuery)); w.Code != http.StatusNotFound {
+		t.Errorf("once more the plan was answered %d", w.Code)
+	}
+	if strings.Count(log.String(), `msg="console: begun" what="application of a workspace file with `) != 1 || !strings.Contains(log.String(), "person=ada") {
+		t.Errorf("the log is\n%s", log)
+	}
+	withoutSecrets(t, "the log", log.String())
+	isApplied(t, b)
+	if _, page = planned(t, c, crmFile); !strings.Contains(page, "the file is in force already") || strings.Contains(page, `action="/console/workspace/apply"`) || strings.Contains(page, "would be created") {
+		t.Errorf("the plan of what is in force is\n%s", page)
+	}
+}
+
+// isApplied holds what is in force to crmFile, and what goes with it.
+func isApplied(t *testing.T, b *Brokers) {
+	t.Helper()
 	state, err := wstopic.Read(t.Context(), b.Kafka)
 	if d, known := state.Snapshot.Destination("crm"); err != nil || !known || d.SharedSecret.Reveal() != "zqShared" {
 		t.Errorf("in force is %s, %v", state.Snapshot, err)
@@ -110,22 +124,12 @@ func TestAWorkspaceFileIsApplied(t *testing.T) {
 	if there, err := b.Topics.Counts(t.Context()); err != nil || there["deliver.crm"] == 0 || there["imports"] == 0 {
 		t.Errorf("there are %v, %v", there, err)
 	}
-	if strings.Count(log.String(), `msg="console: begun" what="application of a workspace file with `) != 1 || !strings.Contains(log.String(), "person=ada") {
-		t.Errorf("the log is\n%s", log)
-	}
-	withoutSecrets(t, "the log", log.String())
-	if w := serve(c, named(t, "/workspace/apply", at.RawQuery)); w.Code != http.StatusNotFound {
-		t.Errorf("once more the plan was answered %d", w.Code)
-	}
-	if _, page = planned(t, c, crmFile); !strings.Contains(page, "the file is in force already") || strings.Contains(page, `action="/console/workspace/apply"`) || strings.Contains(page, "would be created") {
-		t.Errorf("the plan of what is in force is\n%s", page)
-	}
 }
 
 // TestAPlanOfAnotherState is not applied.
 func TestAPlanOfAnotherState(t *testing.T) {
 	t.Parallel()
-	c, b, _ := applying(t, nil)
+	c, b, _ := applying(t)
 	at, _ := planned(t, c, crmFile)
 	other := workspace.NewSnapshot([]workspace.Source{{ID: "app", Name: "App", WriteKeyHash: workspace.HashWriteKey("k")}}, nil)
 	if _, err := b.Publisher.Apply(t.Context(), other); err != nil {
@@ -145,7 +149,7 @@ func TestAPlanOfAnotherState(t *testing.T) {
 // TestWhatStaysPaused is said.
 func TestWhatStaysPaused(t *testing.T) {
 	t.Parallel()
-	c, b, _ := applying(t, nil)
+	c, b, _ := applying(t)
 	at, _ := planned(t, c, crmFile)
 	confirmed(t, c, at)
 	if _, err := b.Publisher.Pause(t.Context(), "crm", "eve", noon); err != nil {
@@ -159,7 +163,7 @@ func TestWhatStaysPaused(t *testing.T) {
 // TestAPlanIsOfOnePerson alone.
 func TestAPlanIsOfOnePerson(t *testing.T) {
 	t.Parallel()
-	c, _, _ := applying(t, nil)
+	c, _, _ := applying(t)
 	at, _ := planned(t, c, crmFile)
 	target := strings.TrimPrefix(at.RequestURI(), Path)
 	for name, r := range map[string]*http.Request{
@@ -182,7 +186,7 @@ func TestAPlanIsOfOnePerson(t *testing.T) {
 // TestAFileWithMistakes: all of them are named, by line, and nothing of it is kept but that.
 func TestAFileWithMistakes(t *testing.T) {
 	t.Setenv("CONSOLE_TEST_SECRET", "zqEnvironment")
-	c, _, _ := applying(t, nil)
+	c, _, _ := applying(t)
 	wrong := strings.ReplaceAll(crmFile, "name: CRM", "nam: CRM")
 	wrong = strings.ReplaceAll(wrong, "sharedSecret: zqShared", "sharedSecret: {env: CONSOLE_TEST_SECRET}")
 	wrong = strings.ReplaceAll(wrong, "writeKey: zqWriteKey", "writeKey: {file: /etc/hostname}")
@@ -248,12 +252,12 @@ func TestPlansAreFewAndPass(t *testing.T) {
 		if !slices.Equal(kept, ids[1:]) {
 			t.Errorf("kept are %v of %v", kept, ids)
 		}
-		time.Sleep(planLife - time.Second)
+		virtual.Sleep(planLife - time.Second)
 		synctest.Wait()
 		if _, err := h.find(ids[1], "ada"); err != nil {
 			t.Error("it is gone too early")
 		}
-		time.Sleep(time.Second)
+		virtual.Sleep(time.Second)
 		synctest.Wait()
 		if len(h.all) != 0 {
 			t.Errorf("%d are kept for longer", len(h.all))

@@ -47,7 +47,7 @@ func fenced(t *testing.T, role acl.Role, without func(acl.Rule) bool) *kgo.Clien
 }
 
 func ourTopics() []string {
-	return []string{schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicRedriven, schemas.TopicSeen, schemas.TopicJournal, schemas.TopicWorkspace, schemas.TopicRegulations, schemas.TopicReplays, schemas.DeliverTopic("crm"), schemas.ReplayTopic("crm"), "webhook-retry.5s"}
+	return []string{schemas.TopicRawEvents, schemas.TopicDeadLetters, schemas.TopicRedriven, schemas.TopicSeen, schemas.TopicJournal, schemas.TopicWorkspace, schemas.TopicRegulations, schemas.TopicReplays, schemas.TopicImports, schemas.DeliverTopic("crm"), schemas.ReplayTopic("crm"), "webhook-retry.5s"}
 }
 
 // TestEachMissingRuleIsFound: with all that the list says a stage needs, the doctor

@@ -3,8 +3,15 @@ package replay
 import (
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/schemas/journal"
 )
 
 // TestOnlyWebhooksAreSentPastEvents: the sink, which reads the topics of replays, has no
@@ -20,5 +27,34 @@ func TestOnlyWebhooksAreSentPastEvents(t *testing.T) {
 	const want = "--destination=warehouse: it is of type topic: expected one with webhooks, which alone can be sent past events"
 	if _, err := meant(&Choice{Destination: "warehouse"}, ws); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// heard is a rule that keeps whom it was asked about.
+type heard struct{ only [][]string }
+
+func (r *heard) Judge(_ *journal.Call, h *schemas.Headers, _ *workspace.Snapshot) {
+	r.only = append(r.only, h.Only)
+}
+
+// TestWhomACallIsNarrowedTo: an import says for its own day who gets its calls, and a
+// definition for always.
+func TestWhomACallIsNarrowedTo(t *testing.T) {
+	t.Parallel()
+	rule := new(heard)
+	set := terms{judge: rule, deleted: func(*kgo.Record) bool { return false }}
+	for _, h := range []*schemas.Headers{
+		{Version: 2, Source: "web", Type: schemas.TypeTrack, MessageID: "i", Only: []string{}, Happened: time.Unix(1, 0)},
+		{Source: workspace.SourcePersonas, Type: schemas.TypeIdentify, MessageID: "p", Origin: schemas.OriginPersonas, Only: []string{"crm"}},
+	} {
+		rec := &kgo.Record{Topic: schemas.TopicRawEvents, Key: []byte("u"), Value: []byte(`{}`)}
+		kafka.SetHeaders(rec, h)
+		c := new(call)
+		if set.look(c, &Choice{Source: h.Source}, rec); c.reason != Sent {
+			t.Errorf("%s: left out as %q", h.MessageID, c.reason)
+		}
+	}
+	if diff := cmp.Diff([][]string{nil, {"crm"}}, rule.only); diff != "" {
+		t.Errorf("narrowed to (-want +got):\n%s", diff)
 	}
 }

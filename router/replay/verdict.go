@@ -27,7 +27,7 @@ const (
 	Personas     Reason = "personas"     // what was told of audiences and traits
 	Unconnected  Reason = "unconnected"  // the destination does not get calls of the source, or there is no such source
 	Integrations Reason = "integrations" // the call's integrations map
-	Only         Reason = "only"         // the import, or the audience, names other destinations
+	Only         Reason = "only"         // the audience or computed trait names other destinations
 	Historical   Reason = "historical"   // the destination refuses what is that old
 	Invalid      Reason = "invalid"      // its headers can't be read
 	TooLarge     Reason = "too_large"    // the topic of the destination refuses it
@@ -80,8 +80,19 @@ func (t *terms) look(c *call, choice *Choice, rec *kgo.Record) {
 	case t.deleted(rec):
 		c.reason = Deleted
 	default:
+		h.Only = narrowed(&h)
 		t.judge.Judge(&c.Call, &h, t.workspace)
 	}
+}
+
+// narrowed are the destinations that a call is meant for whenever it is sent; nil: all of
+// them. Whom an import narrowed its calls to was said for its own day: one that delivered to
+// nobody fills the log for replays.
+func narrowed(h *schemas.Headers) []string {
+	if h.Source == workspace.SourcePersonas {
+		return h.Only
+	}
+	return nil
 }
 
 // wants reports whether the event is what was asked for.

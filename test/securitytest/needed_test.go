@@ -114,6 +114,7 @@ func (y *yard) lacking(t *testing.T, role string) string {
 		"replay start":         {"--only", "missing"},
 		"audit":                nil,
 		"trace":                {"m1"},
+		"test-send":            {"--event", "m1", "good"},
 	}
 	flags, command := args[role]
 	if !command {

@@ -150,6 +150,7 @@ func (y *yard) everything(t *testing.T, create bool) {
 		y.command(t, "import start", y.rows(t))
 	}
 	y.command(t, "trace", first)
+	y.command(t, "test-send", "--event", first, "good")
 	_, _ = run(t, y.environment("audit"), "audit") // which can't say for all, since topics were deleted
 	y.command(t, "trace", "--last", "20", "--destination", "flaky")
 	in.stop(t)

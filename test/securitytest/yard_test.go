@@ -91,6 +91,7 @@ func (n *node) principals(t *testing.T) map[string]identity {
 		"audit":                n.certified(t, "audit"),
 		"status":               n.certified(t, "status"),
 		"trace":                n.scram(t, kadm.ScramSha256, "trace"),
+		"test-send":            n.certified(t, "test-send"),
 	}
 }
 

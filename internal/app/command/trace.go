@@ -122,14 +122,19 @@ func withTrace(ctx context.Context, program settings.Program, stages pipeline.St
 			Users: func(ctx context.Context) (*regulation.Register, error) {
 				return users, wstopic.ReadRegulations(ctx, brokers.Kafka, users)
 			},
-			Progress: func(to time.Time, records int64) {
-				p.Show(time.Now(), func() string {
-					return fmt.Sprintf("searching back to %s, %s records so far", terminal.Moment(to), terminal.Count(records))
-				})
-			},
+			Progress: back(p),
 		}
 		err = do(log)
 		p.Clear()
 		return err
 	})
+}
+
+// back shows how far back is searched.
+func back(p *terminal.Progress) func(time.Time, int64) {
+	return func(to time.Time, records int64) {
+		p.Show(time.Now(), func() string {
+			return fmt.Sprintf("searching back to %s, %s records so far", terminal.Moment(to), terminal.Count(records))
+		})
+	}
 }

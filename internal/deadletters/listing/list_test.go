@@ -154,7 +154,11 @@ func TestShow(t *testing.T) {
 	if err := Show(t.Context(), y.Log, id, &out); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, out.String(), id.String(), "status_4xx", "answered 400", "user1", "from-topic", "deliver.crm", "  \"event\": \"Signed Up\"")
+	expect(t, out.String(), id.String(), "status_4xx", "answered 400", "user1", "from-topic", "deliver.crm", "  \"event\": \"Signed Up\"",
+		"\nwhat the endpoint answered to the last attempt, its first 1,024 bytes at most:\n\nno such plan:\n\\u001b[31mgold\n")
+	if strings.Contains(out.String(), `gold"`) {
+		t.Errorf("the answer is printed twice:\n%s", &out)
+	}
 	out.Reset()
 	if err := Event(t.Context(), y.Log, id, &out); err != nil || out.String() != string(dltest.Event(h).Value)+"\n" {
 		t.Errorf("the event is printed as %q, error %v", out.String(), err)

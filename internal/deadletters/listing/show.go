@@ -10,6 +10,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/terminal"
+	"github.com/anabranch/anabranch/schemas"
 )
 
 // Event prints the value of one dead letter as it is, with a line feed behind it.
@@ -36,6 +37,9 @@ func Show(ctx context.Context, log *deadletters.Log, id deadletters.ID, w io.Wri
 		if err := table.Flush(); err != nil {
 			return err
 		}
+		if answer := Answer(l); answer != "" {
+			_, _ = fmt.Fprintf(out, "\nwhat the endpoint answered to the last attempt, its first %s bytes at most:\n\n%s\n", terminal.Count(schemas.MaxAnswerBytes), answer)
+		}
 		event, err := log.Event(ctx, l)
 		switch {
 		case errors.Is(err, deadletters.ErrGone):
@@ -61,7 +65,8 @@ func one(ctx context.Context, log *deadletters.Log, id deadletters.ID, show func
 type Fact struct{ Name, Text string }
 
 // Facts are what was found out about the event, then every header as it is on the wire,
-// those of other versions and other tools included, each up to so many bytes.
+// those of other versions and other tools included, each up to so many bytes; but for the one
+// that [Answer] shows.
 func Facts(l *deadletters.Letter, most int) []Fact {
 	h := &l.Headers
 	all := []Fact{
@@ -81,9 +86,18 @@ func Facts(l *deadletters.Letter, most int) []Fact {
 	}
 	all = append(all, Fact{"headers", ""})
 	for _, header := range l.Record.Headers {
+		if header.Key == schemas.HeaderAnswer && len(h.Answer) > 0 {
+			continue // see Answer
+		}
 		all = append(all, Fact{"  " + terminal.Safe(header.Key), terminal.Safe(cut(string(header.Value), most))})
 	}
 	return all
+}
+
+// Answer is what the endpoint said to the last attempt, over several lines, as a terminal may
+// show it; empty: that is not known.
+func Answer(l *deadletters.Letter) string {
+	return string(terminal.AppendPrintable(nil, l.Headers.Answer))
 }
 
 func size(l *deadletters.Letter) string {

@@ -17,7 +17,7 @@ import (
 // PauseRole is what somebody must be allowed who pauses and resumes deliveries.
 func PauseRole() acl.Role {
 	return acl.Role{Name: "destinations pause", Does: "pauses and resumes deliveries", Rules: append(
-		acl.Topic(schemas.TopicWorkspace, "knows destinations, and writes that one is paused", acl.Read, acl.Write, acl.Create),
+		acl.Topic(schemas.TopicWorkspace, "knows destinations, and writes that one is paused", acl.Read, acl.Write),
 		acl.Transactions(TransactionalIDs, "writes nothing over what another writes"),
 	)}
 }

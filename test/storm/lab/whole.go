@@ -16,8 +16,12 @@ func (l *Lab) Whole(n int, env ...string) (p *child.Process, api string, err err
 	if api, err = child.FreeAddr(); err != nil {
 		return nil, "", err
 	}
+	receiver, err := child.FreeAddr() // of the example workspace, which it begins with
+	if err != nil {
+		return nil, "", err
+	}
 	data := filepath.Join(l.Dir, fmt.Sprintf("data-%d", n))
-	env = append(env, "INGEST_ADDR="+api, "DATA_DIR="+data)
+	env = append(env, "INGEST_ADDR="+api, "RECEIVER_ADDR="+receiver, "DATA_DIR="+data)
 	if !l.Foreign() {
 		if err = l.ownBroker(data); err != nil {
 			return nil, "", err

@@ -8,15 +8,19 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net/netip"
 	"net/url"
 	"time"
 
 	"github.com/anabranch/anabranch/internal/telemetry/trace"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/answers"
 	"github.com/anabranch/anabranch/webhook-sink/internal/body"
 	"github.com/anabranch/anabranch/webhook-sink/internal/breaker"
+	"github.com/anabranch/anabranch/webhook-sink/internal/config"
 	"github.com/anabranch/anabranch/webhook-sink/internal/guard"
+	"github.com/anabranch/anabranch/webhook-sink/internal/http1"
 	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 	"github.com/anabranch/anabranch/webhook-sink/internal/post"
 )
@@ -31,9 +35,24 @@ type Options struct {
 	ExtraCA string          // WEBHOOK_SINK_EXTRA_CA_FILE; empty: the system's roots alone
 	Dial    post.DialFunc   // for tests with a virtual network; nil: the real one, guarded
 	Breaker breaker.Options // of each endpoint
+	Answers *answers.Book   // of endpoints that refuse or fail; nil: they are not kept
 	Logger  *slog.Logger
 	Observe Observer
 	Trace   *trace.Tracer // nil: tracing is off
+}
+
+// OptionsOf returns what settings come to, for endpoints that may be at some single addresses
+// too.
+func OptionsOf(c *config.Config, peers ...netip.AddrPort) Options {
+	return Options{
+		Timeout: c.Timeout,
+		Idle:    c.MaxInFlight,
+		Guard:   c.Guard(peers...).WithOwn(guard.Own()),
+		Proxy:   c.Via(),
+		HTTPS:   c.HTTPSOnly,
+		ExtraCA: c.ExtraCAFile,
+		Breaker: config.Breaker(c.RetryDelays),
+	}
 }
 
 // Observer is told of what attempts do. It is called by several goroutines.
@@ -52,6 +71,7 @@ type Attempter struct {
 	bodies     body.Builder
 	recipients recipients
 	log        failureLog
+	answers    *answers.Book
 	observe    Observer
 	trace      *trace.Tracer
 	// forced is how many last attempts go to an endpoint that is down at a time. If
@@ -59,8 +79,9 @@ type Attempter struct {
 	forced int32
 }
 
-// New returns an Attempter. Its only errors are about the file of roots.
-func New(opts Options) (*Attempter, error) {
+// NewClient returns what makes the POSTs of an Attempter with these options, and keeps of
+// answers what it is told to. Its only errors are about the file of roots.
+func NewClient(opts *Options, keep http1.Keep) (*post.Client, error) {
 	client := post.Options{
 		Timeout: opts.Timeout,
 		Idle:    opts.Idle,
@@ -68,6 +89,7 @@ func New(opts Options) (*Attempter, error) {
 		Proxy:   opts.Proxy,
 		HTTPS:   opts.HTTPS,
 		Dial:    opts.Dial,
+		Keep:    keep,
 	}
 	if opts.ExtraCA != "" {
 		roots, err := post.LoadRoots(opts.ExtraCA)
@@ -76,13 +98,27 @@ func New(opts Options) (*Attempter, error) {
 		}
 		client.Roots = roots
 	}
+	return post.NewClient(client), nil
+}
+
+// New returns an Attempter. Its only errors are about the file of roots.
+func New(opts Options) (*Attempter, error) {
+	keep := http1.Nothing
+	if opts.Answers != nil {
+		keep = http1.Failures
+	}
+	client, err := NewClient(&opts, keep)
+	if err != nil {
+		return nil, err
+	}
 	return &Attempter{
-		client: post.NewClient(client),
+		client: client,
 		recipients: recipients{
 			breaker:   func() *breaker.Breaker { return breaker.New(opts.Breaker, rand.Float64) },
 			forgotten: func(destination string) { opts.Observe.Down(destination, -1) },
 		},
 		log:     failureLog{log: opts.Logger},
+		answers: opts.Answers,
 		observe: opts.Observe,
 		trace:   opts.Trace,
 		forced:  int32(max(opts.Idle/16, 1)),

@@ -31,7 +31,7 @@ const (
 
 // TestWhoWasAsked: all but endpoints that can't be used, and those that are left out.
 func TestWhoWasAsked(t *testing.T) {
-	b := newBooth(t, map[string]receiver{"a.test": answers(200), "b.test": answers(200), "c.test": answers(200)})
+	b := newBooth(t, map[string]receiver{"a.test": always(200), "b.test": always(200), "c.test": always(200)})
 	dest := receiving("a.test", "b.test", "c.test")
 	dest.Endpoints[1].URL = "://"
 	if o := b.Attempt(t.Context(), dest, nil, []byte(purchase), false); o.Asked != 0b101 {
@@ -40,7 +40,7 @@ func TestWhoWasAsked(t *testing.T) {
 }
 
 func TestAllEndpointsGetTheSameSignedBody(t *testing.T) {
-	b := newBooth(t, map[string]receiver{"a.test": answers(200), "b.test": answers(200)})
+	b := newBooth(t, map[string]receiver{"a.test": always(200), "b.test": always(200)})
 	dest := receiving("a.test", "b.test")
 	dest.SharedSecret = "s3cret"
 	if diff := differs(outcome.Outcome{Verdict: outcome.Delivered}, b.Attempt(t.Context(), dest, nil, []byte(purchase), false)); diff != "" {
@@ -59,8 +59,8 @@ func TestAllEndpointsGetTheSameSignedBody(t *testing.T) {
 
 func TestOutcomes(t *testing.T) {
 	hosts := map[string]receiver{
-		"ok": answers(200), "gone": answers(410), "moved": answers(301, "Location: http://ok/"),
-		"busy": answers(429, "Retry-After: 30"), "broken": answers(503, "Retry-After: 120"), "vague": answers(500, "Retry-After: soon"),
+		"ok": always(200), "gone": always(410), "moved": always(301, "Location: http://ok/"),
+		"busy": always(429, "Retry-After: 30"), "broken": always(503, "Retry-After: 120"), "vague": always(500, "Retry-After: soon"),
 		"mute": func() string { return "" },
 	}
 	tests := []struct {
@@ -134,7 +134,7 @@ func TestEndpointsAreTriedSideBySideAndAllToTheirEnd(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				hosts := make(map[string]receiver)
 				for i, wait := range test.waits {
-					hosts[fmt.Sprint(i, ".test")] = after(wait, answers(200))
+					hosts[fmt.Sprint(i, ".test")] = after(wait, always(200))
 				}
 				b := newBooth(t, hosts)
 				var names []string
@@ -173,7 +173,7 @@ func TestRepeatsGoToTheEndpointsThatAreWorthIt(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			b := newBooth(t, map[string]receiver{"a": answers(200), "b": answers(200), "c": answers(200)})
+			b := newBooth(t, map[string]receiver{"a": always(200), "b": always(200), "c": always(200)})
 			b.Attempt(t.Context(), dest, test.only, []byte(purchase), false)
 			slices.Sort(b.dialed)
 			if !slices.Equal(b.dialed, test.want) {
@@ -184,7 +184,7 @@ func TestRepeatsGoToTheEndpointsThatAreWorthIt(t *testing.T) {
 }
 
 func TestEachAttemptUsesTheDestinationAsItIsNow(t *testing.T) {
-	b := newBooth(t, map[string]receiver{"a": answers(200), "b": answers(200)})
+	b := newBooth(t, map[string]receiver{"a": always(200), "b": always(200)})
 	first := receiving("a")
 	first.SharedSecret = "old"
 	edited := receiving("b")
@@ -199,7 +199,7 @@ func TestEachAttemptUsesTheDestinationAsItIsNow(t *testing.T) {
 }
 
 func TestEventsThatCannotBeReadAreNotSent(t *testing.T) {
-	b := newBooth(t, map[string]receiver{"a": answers(200)})
+	b := newBooth(t, map[string]receiver{"a": always(200)})
 	for _, event := range []string{"", "[]", "{", `{"type":"track"}`, strings.Replace(purchase, "track", "purchase", 1)} {
 		want := outcome.Outcome{Verdict: outcome.Dead, Reason: schemas.ReasonRecordInvalid, Detail: "event can't be read"}
 		if diff := differs(want, b.Attempt(t.Context(), receiving("a"), nil, []byte(event), false)); diff != "" {
@@ -212,7 +212,7 @@ func TestEventsThatCannotBeReadAreNotSent(t *testing.T) {
 }
 
 func TestEndpointsWithoutAUsableURL(t *testing.T) {
-	b := newBooth(t, map[string]receiver{"a": answers(200)})
+	b := newBooth(t, map[string]receiver{"a": always(200)})
 	dest := receiving("a")
 	dest.Endpoints[0].URL = "canary://a"
 	want := outcome.Outcome{Verdict: outcome.Dead, Reason: schemas.ReasonAddressRefused, Detail: "URL of the endpoint can't be used"}
@@ -232,16 +232,16 @@ func TestShutdownAbandonsTheAttempt(t *testing.T) {
 		want     outcome.Outcome
 		observed []string
 	}{
-		{"before it begins", 0, map[string]receiver{"a": answers(200), "b": answers(200)}, outcome.Outcome{Verdict: outcome.Abandoned}, nil},
+		{"before it begins", 0, map[string]receiver{"a": always(200), "b": always(200)}, outcome.Outcome{Verdict: outcome.Abandoned}, nil},
 		{
 			"with an endpoint to come", time.Second,
-			map[string]receiver{"a": answers(410), "b": after(time.Hour, answers(200))},
+			map[string]receiver{"a": always(410), "b": after(time.Hour, always(200))},
 			outcome.Outcome{Verdict: outcome.Abandoned},
 			[]string{"crm status_4xx"},
 		},
 		{
 			"when an endpoint has it", time.Second,
-			map[string]receiver{"a": answers(200), "b": after(time.Hour, answers(200))},
+			map[string]receiver{"a": always(200), "b": after(time.Hour, always(200))},
 			outcome.Outcome{Verdict: outcome.Delivered},
 			[]string{"crm delivered"},
 		},
@@ -348,7 +348,7 @@ func TestNothingIsSentWithoutItsSecrets(t *testing.T) {
 			d.Endpoints[1].Headers = []workspace.Header{{Name: "X-Token", Value: schemas.SealedSecret("x")}}
 		},
 	} {
-		b := newBooth(t, map[string]receiver{"a.test": answers(200), "b.test": answers(200)})
+		b := newBooth(t, map[string]receiver{"a.test": always(200), "b.test": always(200)})
 		dest := receiving("a.test", "b.test")
 		seal(dest)
 		for _, last := range []bool{false, true} {

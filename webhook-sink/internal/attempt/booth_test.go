@@ -119,8 +119,8 @@ func (b *booth) serve(host string, conn net.Conn, answer receiver) {
 	}
 }
 
-// answers is a receiver that answers with a status and header lines.
-func answers(code int, lines ...string) receiver {
+// always is a receiver that answers with a status and header lines.
+func always(code int, lines ...string) receiver {
 	lines = append([]string{fmt.Sprintf("HTTP/1.1 %d x", code), "Content-Length: 0"}, lines...)
 	return func() string { return strings.Join(lines, "\r\n") + "\r\n\r\n" }
 }

@@ -24,7 +24,7 @@ func (s *switchable) answer() string {
 	if s.down.Load() {
 		return "" // hangs up
 	}
-	return answers(200)()
+	return always(200)()
 }
 
 // attemptAll makes n attempts one after the other and returns their verdicts.
@@ -112,7 +112,7 @@ func TestADeadEndpointAmongFiveIsLeftOut(t *testing.T) {
 func TestAnEndpointLeftOutIsOwedTheEvent(t *testing.T) {
 	var down switchable
 	down.down.Store(true)
-	b := newBooth(t, map[string]receiver{"down": down.answer, "gone": answers(410)})
+	b := newBooth(t, map[string]receiver{"down": down.answer, "gone": always(410)})
 	b.attemptAll(t, 5, "down")
 	dest := receiving("gone", "down")
 	b.recipients.byID.Clear()
@@ -209,7 +209,7 @@ func TestPrice(t *testing.T) {
 // four-hour outage has left.
 func TestLastAttemptsAtOneThatHangsAreFew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBooth(t, map[string]receiver{"crm": after(time.Hour, answers(200))})
+		b := newBooth(t, map[string]receiver{"crm": after(time.Hour, always(200))})
 		b.attemptAll(t, 5, "crm")
 		dest, most := receiving("crm"), b.forced
 		for range 2 {

@@ -2,11 +2,11 @@ package attempt
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"time"
 
 	"github.com/anabranch/anabranch/internal/logging"
+	"github.com/anabranch/anabranch/webhook-sink/internal/body"
 )
 
 // failureLog logs failed POSTs (spec.md, Errors: "a timeout error is logged"),
@@ -24,7 +24,7 @@ func (f *failureLog) failed(ctx context.Context, destination string, c *call, co
 	}
 	attrs := []slog.Attr{
 		slog.String("destination", destination), slog.Int("endpoint", c.endpoint.position), slog.String("reason", string(c.outcome.Reason)),
-		slog.String("detail", c.outcome.Detail), slog.String("message_id", messageIDOf(content)), slog.Int("passed_over", passed),
+		slog.String("detail", c.outcome.Detail), slog.String("message_id", body.MessageID(content)), slog.Int("passed_over", passed),
 	}
 	if c.outcome.Cause != "" {
 		attrs = append(attrs, slog.String("cause", c.outcome.Cause))
@@ -41,14 +41,4 @@ func (f *failureLog) down(ctx context.Context, destination string, c *call) {
 // up logs that an endpoint is back.
 func (f *failureLog) up(ctx context.Context, destination string, c *call) {
 	f.log.InfoContext(ctx, "endpoint answers again", "destination", destination, "endpoint", c.endpoint.position)
-}
-
-// messageIDOf reads the messageId of a delivery's body. It is for the few that are
-// logged.
-func messageIDOf(content []byte) string {
-	var delivery struct {
-		MessageID string `json:"messageId"`
-	}
-	_ = json.Unmarshal(content, &delivery) // of our own making; without an id the line says less
-	return delivery.MessageID
 }

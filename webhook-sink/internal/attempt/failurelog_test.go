@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/webhook-sink/internal/body"
 )
 
 // spec.md, Errors: a timeout error is logged.
 func TestTimeoutsAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		b := newBooth(t, map[string]receiver{"a": after(time.Hour, answers(200))}, func(o *Options) {
+		b := newBooth(t, map[string]receiver{"a": after(time.Hour, always(200))}, func(o *Options) {
 			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		})
 		b.Attempt(t.Context(), receiving("a"), nil, []byte(purchase), false)
@@ -44,7 +45,7 @@ func TestSecretsStayInside(t *testing.T) {
 		return "HTTP/1.1 999 " + canary + "\r\n" + canary + "\r\n\r\n"
 	}
 	hosts := map[string]receiver{
-		"ok": answers(200), "gone": answers(410, "Location: "+canary, "Retry-After: "+canary), "busy": answers(503, "Retry-After: "+canary),
+		"ok": always(200), "gone": always(410, "Location: "+canary, "Retry-After: "+canary), "busy": always(503, "Retry-After: "+canary),
 		"mute": func() string { return "" }, "quoting": quoting,
 	}
 	var log bytes.Buffer
@@ -78,12 +79,12 @@ func TestSecretsStayInside(t *testing.T) {
 // A line about a failure names an event to look for; the trace names itself.
 func TestFailuresNameTheirEvent(t *testing.T) {
 	var log bytes.Buffer
-	b := newBooth(t, map[string]receiver{"a": answers(503)}, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	b := newBooth(t, map[string]receiver{"a": always(503)}, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	b.Attempt(t.Context(), receiving("a"), nil, []byte(purchase), false)
 	if !strings.Contains(log.String(), "message_id=m-1 ") {
 		t.Errorf("log: %s", log.String())
 	}
-	if got := messageIDOf([]byte("no JSON")); got != "" {
+	if got := body.MessageID([]byte("no JSON")); got != "" {
 		t.Errorf("the messageId of nothing is %q", got)
 	}
 }

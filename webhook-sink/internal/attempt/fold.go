@@ -33,7 +33,7 @@ func fold(calls []call) outcome.Outcome {
 		}
 	}
 	if again.Verdict == outcome.None {
-		return outcome.Outcome{Verdict: outcome.Dead, Reason: calls[0].outcome.Reason, Detail: calls[0].detail()}
+		return outcome.Outcome{Verdict: outcome.Dead, Reason: calls[0].outcome.Reason, Detail: calls[0].detail(), Answer: calls[0].outcome.Answer}
 	}
 	return again
 }
@@ -44,7 +44,7 @@ func (c *call) repeatIn(o outcome.Outcome) outcome.Outcome {
 	case outcome.Abandoned: // the next to get the event begins with all endpoints anew
 		return o
 	case outcome.None:
-		o = outcome.Outcome{Verdict: outcome.Retry, Reason: c.outcome.Reason, Detail: c.detail()}
+		o = outcome.Outcome{Verdict: outcome.Retry, Reason: c.outcome.Reason, Detail: c.detail(), Answer: c.outcome.Answer}
 	case outcome.Retry, outcome.Delivered, outcome.Dead, outcome.Withheld:
 	}
 	o.Endpoints = append(o.Endpoints, c.endpoint.fingerprint)

@@ -10,6 +10,7 @@ import (
 	"github.com/anabranch/anabranch/webhook-sink/internal/breaker"
 	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 	"github.com/anabranch/anabranch/webhook-sink/internal/post"
+	"github.com/anabranch/anabranch/webhook-sink/internal/redact"
 )
 
 // recipient is a destination made ready for attempts, once per version of it:
@@ -27,7 +28,8 @@ type endpoint struct {
 	target      *post.Target    // nil when the URL can't be used
 	unusable    outcome.Outcome // what comes of a POST then
 	fingerprint uint64
-	position    int // from 1
+	secrets     func() *redact.Secrets // found out once something is to be kept of an answer
+	position    int                    // from 1
 	of          int
 }
 
@@ -79,6 +81,7 @@ func (r *recipients) make(dest *workspace.Destination, before *recipient) *recip
 	made := &recipient{dest: dest, signer: post.NewSigner(dest.SharedSecret), locked: dest.Sealed()}
 	for i, configured := range dest.Endpoints {
 		e := &endpoint{configured: configured, fingerprint: configured.Fingerprint(), position: i + 1, of: len(dest.Endpoints)}
+		e.secrets = sync.OnceValue(func() *redact.Secrets { return redact.Of(dest.SharedSecret, configured) })
 		if old := before.find(e.fingerprint); old != nil {
 			e.keep(old)
 		} else {

@@ -14,7 +14,7 @@ func TestBreakersAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var crm switchable
 		crm.down.Store(true)
-		b := newBooth(t, map[string]receiver{"crm": crm.answer, "ads": answers(200)})
+		b := newBooth(t, map[string]receiver{"crm": crm.answer, "ads": always(200)})
 		expect := func(want breaker.Counts) {
 			t.Helper()
 			if got := b.Breakers(); got != want {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/anabranch/anabranch/internal/telemetry/trace"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/answers"
+	"github.com/anabranch/anabranch/webhook-sink/internal/body"
 	"github.com/anabranch/anabranch/webhook-sink/internal/breaker"
 	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
@@ -135,6 +137,9 @@ func (a *Attempter) send(ctx context.Context, destination string, c *call, conte
 	if e.target != nil {
 		c.outcome = a.client.Post(span.In(ctx), e.target, content, signature)
 	}
+	if c.outcome.Answer != nil {
+		a.keep(destination, c, content, began)
+	}
 	c.describe(span)
 	if c.forced {
 		e.forced.Add(-1)
@@ -147,6 +152,15 @@ func (a *Attempter) send(ctx context.Context, destination string, c *call, conte
 	if c.outcome.Verdict != outcome.Delivered {
 		a.log.failed(ctx, destination, c, content)
 	}
+}
+
+// keep keeps what an endpoint answered, but for the secrets of the endpoint.
+func (a *Attempter) keep(destination string, c *call, content []byte, began time.Time) {
+	said, now := c.outcome.Answer, time.Now()
+	said.Body = c.endpoint.secrets().Remove(said.Body)
+	a.answers.Keep(destination, c.endpoint.fingerprint, answers.Answer{
+		At: now.UTC(), MessageID: body.MessageID(content), Status: said.Status, MS: now.Sub(began).Milliseconds(), Body: string(said.Body),
+	})
 }
 
 // describe ends the span of a POST with where it went and how it ended. A URL is
@@ -181,6 +195,7 @@ func (a *Attempter) learn(ctx context.Context, destination string, c *call, bega
 		closed = b.Succeeded(c.permit, now)
 	case outcome.Retry:
 		failure := c.outcome // the call is reused
+		failure.Answer = nil // which is about one event alone
 		c.endpoint.failing.Store(&failure)
 		opened = b.Failed(c.permit, price(failure.Reason, now.Sub(began)), now)
 	}

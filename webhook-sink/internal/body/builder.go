@@ -10,6 +10,7 @@
 package body
 
 import (
+	"encoding/json"
 	"fmt"
 	"sync"
 )
@@ -21,6 +22,16 @@ const Overhead = 64
 // Builder builds bodies. The zero value is ready for use, by many goroutines.
 type Builder struct {
 	pool sync.Pool // of *event
+}
+
+// MessageID reads the messageId of a body, empty where there is none. It is for the few that
+// people are told of.
+func MessageID(body []byte) string {
+	var delivery struct {
+		MessageID string `json:"messageId"`
+	}
+	_ = json.Unmarshal(body, &delivery) // of our own making; what says nothing has no id
+	return delivery.MessageID
 }
 
 // Append appends the body of the delivery of an event to dst. It fails, with dst

@@ -26,6 +26,7 @@ type Config struct {
 	Timeout          time.Duration   `env:"WEBHOOK_SINK_TIMEOUT" envDefault:"5s" desc:"how long a receiver may take to answer an attempt, at most 5s"`
 	RetryDelays      []time.Duration `env:"WEBHOOK_SINK_RETRY_DELAYS" envDefault:"5s,30s,2m,5m,8m,8m,8m,8m,23m" desc:"pauses between attempts, with one retry topic for each distinct pause; the last repeats until the window ends"`
 	RetryWindow      time.Duration   `env:"WEBHOOK_SINK_RETRY_WINDOW" envDefault:"4h" desc:"how long after its first attempt an event is retried, at most 4h"`
+	KeepAnswers      bool            `env:"WEBHOOK_SINK_KEEP_ANSWERS" envDefault:"true" desc:"whether the first kilobyte of what an endpoint answers is kept when a delivery fails: the last 20 of each endpoint in memory, and the last one in the dead letter"`
 	MaxInFlight      int             `env:"WEBHOOK_SINK_MAX_IN_FLIGHT" envDefault:"64" desc:"attempts in flight per destination"`
 	MaxInFlightTotal int             `env:"WEBHOOK_SINK_MAX_IN_FLIGHT_TOTAL" envDefault:"1024" desc:"attempts in flight over all destinations; a single destination never takes more than it leaves to the others"`
 }

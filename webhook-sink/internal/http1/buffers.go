@@ -14,6 +14,9 @@ const keepBuffer = 64 << 10
 type buffers struct {
 	request  []byte
 	response *response.Reader
+
+	keep       Keep
+	head, body []byte // what is kept, in memory of its own
 }
 
 var pool = sync.Pool{New: func() any { return &buffers{response: response.NewReader()} }}
@@ -28,5 +31,6 @@ func (b *buffers) giveBack() {
 		b.request = nil
 	}
 	b.response.Shrink()
+	b.head, b.body = nil, nil
 	pool.Put(b)
 }

@@ -18,6 +18,7 @@ type Options struct {
 	Dial DialFunc
 	TLS  *tls.Config // policy for https; the server's name and the session cache are each endpoint's own
 	Idle int         // connections kept per endpoint while idle
+	Keep Keep        // what of responses is kept
 }
 
 // Client makes POSTs. It may be used by many goroutines.
@@ -25,12 +26,13 @@ type Client struct {
 	dialer DialFunc
 	tls    *tls.Config
 	limit  int // of idle connections per endpoint
+	keep   Keep
 	pool   *idle.Pool[*conn]
 }
 
 // New returns a Client that dials when there is something to send.
 func New(opts Options) *Client {
-	return &Client{dialer: opts.Dial, tls: opts.TLS, limit: opts.Idle, pool: idle.NewPool((*conn).close)}
+	return &Client{dialer: opts.Dial, tls: opts.TLS, limit: opts.Idle, keep: opts.Keep, pool: idle.NewPool((*conn).close)}
 }
 
 // Close closes the idle connections, and has those in use closed when their
@@ -41,6 +43,9 @@ func (c *Client) Close() { c.pool.Close() }
 type Response struct {
 	Status     int    // 200 to 999
 	RetryAfter string // the value of that header, as it came
+	// Head and Body are what is kept: the head as it came, and how the body begins. Both may
+	// say whatever the receiver likes, secrets that it was sent among it.
+	Head, Body []byte
 }
 
 // Post sends body to the endpoint, with an X-Signature unless signature is empty,
@@ -53,6 +58,7 @@ type Response struct {
 func (c *Client) Post(ctx context.Context, deadline time.Time, e *Endpoint, body []byte, signature string) (Response, error) {
 	b := takeBuffers()
 	defer b.giveBack()
+	b.keep = c.keep
 	b.request = e.appendRequest(b.request[:0], body, signature)
 	// Each turn uses up an idle connection, and a new one ends the loop.
 	for {
@@ -63,7 +69,7 @@ func (c *Client) Post(ctx context.Context, deadline time.Time, e *Endpoint, body
 		h, reusable, err := conn.exchange(b, deadline)
 		if err == nil {
 			c.release(e, conn, h.Idle, reusable)
-			return Response{Status: h.Status, RetryAfter: h.RetryAfter}, nil
+			return Response{Status: h.Status, RetryAfter: h.RetryAfter, Head: b.head, Body: b.body}, nil
 		}
 		conn.close()
 		if !conn.untouched() || ctx.Err() != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"net/http"
 	"net/http/httputil"
 	"time"
 
@@ -19,21 +20,27 @@ const (
 // whether the connection can be used again: the body has ended, and nothing came
 // after it. A connection that can't is read from all the same, as closing it on
 // unread bytes would look like a failure to the receiver.
-func (c *conn) drain(r *response.Reader, h *response.Head) bool {
-	here := int64(len(r.Rest()))
+//
+// What is kept of the body is read on the way, and for that alone one is read from that is
+// too long.
+func (c *conn) drain(b *buffers, h *response.Head) bool {
+	here := int64(len(b.response.Rest()))
 	if h.Length >= 0 && here >= h.Length {
+		b.keepBody(h, http.NoBody)
 		return here == h.Length && !h.Close
-	}
-	if h.Length > maxDrain {
-		return false
 	}
 	c.limit(c.SetDeadline, time.Now().Add(maxDrainTime))
 	ended := false
+	if h.Chunked {
+		ended = c.drainChunks(b, h)
+	} else {
+		b.keepBody(h, c.stream)
+		here = max(here, int64(len(b.body)))
+	}
 	switch {
-	case h.Chunked:
-		ended = c.drainChunks(r)
+	case h.Chunked, h.Length > maxDrain:
 	case h.Length >= 0:
-		ended = c.drainExactly(r.Buffer(), h.Length-here)
+		ended = c.drainExactly(b.response.Buffer(), h.Length-here)
 	default:
 		_, _ = io.CopyN(io.Discard, c.stream, maxDrain)
 	}
@@ -55,10 +62,12 @@ func (c *conn) drainExactly(buf []byte, left int64) bool {
 
 // drainChunks does not take trailers for an end: nobody sends them to a POST, and
 // the end behind them would be one more thing to find.
-func (c *conn) drainChunks(r *response.Reader) bool {
-	front := bytes.NewReader(r.Rest())
+func (c *conn) drainChunks(b *buffers, h *response.Head) bool {
+	front := bytes.NewReader(b.response.Rest())
 	from := bufio.NewReader(io.MultiReader(front, c.stream))
-	if n, err := io.CopyN(io.Discard, httputil.NewChunkedReader(from), maxDrain+1); err != io.EOF || n > maxDrain { //nolint:errorlint // the chunked reader returns it bare
+	body := httputil.NewChunkedReader(from)
+	b.body = Beginning(body, b.keep.Body(h.Status))
+	if n, err := io.CopyN(io.Discard, body, maxDrain+1); err != io.EOF || n > maxDrain { //nolint:errorlint // the chunked reader returns it bare
 		return false
 	}
 	end, err := from.Peek(2)

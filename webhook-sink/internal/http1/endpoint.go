@@ -74,6 +74,12 @@ func NewEndpoint(at *url.URL, header http.Header) (*Endpoint, error) {
 // control reports characters that no field may hold (RFC 9110, 5.5).
 func control(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
+// Head returns the head of a request as it is sent, secrets among it.
+func (e *Endpoint) Head(body []byte, signature string) []byte {
+	whole := e.appendRequest(nil, body, signature)
+	return whole[:len(whole)-len(body)]
+}
+
 // appendRequest appends a whole request.
 func (e *Endpoint) appendRequest(to, body []byte, signature string) []byte {
 	to = append(to, e.head...)

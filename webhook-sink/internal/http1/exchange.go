@@ -1,6 +1,7 @@
 package http1
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/anabranch/anabranch/webhook-sink/internal/http1/internal/response"
@@ -27,11 +28,11 @@ func (c *conn) exchange(b *buffers, deadline time.Time) (h response.Head, reusab
 		h, err = c.reasonFor(err, b, deadline)
 		return h, false, err
 	}
-	h, err = b.response.Next(c.stream)
+	h, err = b.next(c.stream)
 	if err != nil {
 		return response.Head{}, false, err
 	}
-	return h, c.drain(b.response, &h), nil
+	return h, c.drain(b, &h), nil
 }
 
 // reasonFor looks for what the receiver said before it refused to read on: a 413,
@@ -42,9 +43,10 @@ func (c *conn) reasonFor(cause error, b *buffers, deadline time.Time) (response.
 		return response.Head{}, cause
 	}
 	c.lookUntil(deadline)
-	h, err := b.response.Next(c.stream)
+	h, err := b.next(c.stream)
 	switch {
 	case err == nil:
+		b.keepBody(&h, http.NoBody)
 		return h, nil
 	case IsAlert(err):
 		return response.Head{}, err
@@ -70,14 +72,14 @@ func (c *conn) exchangeLarge(b *buffers, deadline time.Time) (h response.Head, r
 		}
 		written <- failed
 	}()
-	h, err = b.response.Next(c.stream)
+	h, err = b.next(c.stream)
 	if err != nil {
 		_ = c.SetDeadline(longPast)
 		return response.Head{}, false, first(<-written, err)
 	}
 	// Both the writer and what is left of the body have this long.
 	c.limit(c.SetDeadline, time.Now().Add(maxDrainTime))
-	reusable = c.drain(b.response, &h)
+	reusable = c.drain(b, &h)
 	if !reusable {
 		_ = c.SetDeadline(longPast)
 	}

@@ -46,6 +46,17 @@ type Outcome struct {
 	Partial bool
 	Took    time.Duration // of an attempt
 	Asked   uint8         // of an attempt: which endpoints were sent something, the first in bit 0
+	// Answer is what an endpoint said, as far as that is kept: of an attempt the one that
+	// Detail is about. Nil: nothing is.
+	Answer *Answer
+}
+
+// Answer is what an endpoint said. It is for eyes that are allowed to see it, and never for
+// a log.
+type Answer struct {
+	Status int
+	Head   []byte // as it came; nil: it was not kept
+	Body   []byte // how it begins
 }
 
 // LabelDelivered is the label of what was delivered; see [Outcome.Label].

@@ -27,6 +27,7 @@ type Options struct {
 	Roots   *x509.CertPool // nil: the system's
 	Proxy   *url.URL       // reaches all of them, by CONNECT; nil: none
 	HTTPS   bool           // nothing goes to http endpoints
+	Keep    http1.Keep     // what of answers is kept
 	Dial    DialFunc       // nil: the network, through Guard. Tests put a virtual network here, where Guard does not look
 }
 
@@ -52,8 +53,8 @@ func NewClient(opts Options) *Client {
 		dial = c.resolver.DialContext
 	}
 	policy := tlsConfig(opts.Roots)
-	c.http1 = http1.New(http1.Options{Dial: dial, TLS: policy, Idle: opts.Idle})
-	c.http2 = newHTTP2Client(dial, policy, opts.Timeout)
+	c.http1 = http1.New(http1.Options{Dial: dial, TLS: policy, Idle: opts.Idle, Keep: opts.Keep})
+	c.http2 = newHTTP2Client(dial, policy, opts)
 	return c
 }
 
@@ -101,7 +102,11 @@ func (c *Client) Post(ctx context.Context, target *Target, body []byte, signatur
 	switch {
 	case err == nil:
 		trace.Answered(ctx, response.Status)
-		return ofResponse(response.Status, response.RetryAfter, time.Now())
+		result := ofResponse(response.Status, response.RetryAfter, time.Now())
+		if response.Head != nil || response.Body != nil {
+			result.Answer = &outcome.Answer{Status: response.Status, Head: response.Head, Body: response.Body}
+		}
+		return result
 	case ctx.Err() != nil:
 		return outcome.Outcome{Verdict: outcome.Abandoned}
 	default:

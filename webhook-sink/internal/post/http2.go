@@ -1,6 +1,7 @@
 package post
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"strconv"
 	"time"
 
 	"github.com/anabranch/anabranch/webhook-sink/internal/http1"
@@ -49,15 +51,19 @@ func refusesProtocol(err error) bool {
 // read the body, which is before it sends; what a GOAWAY or a RST_STREAM ends, the
 // caller repeats. Nor can it fall back to its HTTP/1, which would log bytes that a
 // receiver sends unasked.
-type http2Client struct{ transport *http.Transport }
+type http2Client struct {
+	transport *http.Transport
+	keep      http1.Keep
+}
 
-func newHTTP2Client(dial DialFunc, policy *tls.Config, timeout time.Duration) *http2Client {
+func newHTTP2Client(dial DialFunc, policy *tls.Config, opts Options) *http2Client {
+	timeout := opts.Timeout
 	policy = policy.Clone()
 	policy.NextProtos = []string{"h2"}
 	policy.ClientSessionCache = tls.NewLRUClientSessionCache(maxIdle)
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
-	return &http2Client{transport: &http.Transport{
+	return &http2Client{keep: opts.Keep, transport: &http.Transport{
 		Proxy:                  nil, // a proxy would resolve the name itself, out of the guard's sight
 		DialTLSContext:         dialHTTP2(dial, policy, timeout),
 		DisableCompression:     true,
@@ -118,8 +124,20 @@ func (c *http2Client) post(ctx context.Context, deadline time.Time, request *htt
 	defer func() { _ = response.Body.Close() }()
 	timer := time.AfterFunc(maxDrainTime, cancel)
 	defer timer.Stop()
+	body := http1.Beginning(response.Body, c.keep.Body(response.StatusCode))
 	_, _ = io.CopyN(io.Discard, response.Body, maxDrainBytes+1)
-	return http1.Response{Status: response.StatusCode, RetryAfter: response.Header.Get("Retry-After")}, nil
+	answer := http1.Response{Status: response.StatusCode, RetryAfter: response.Header.Get("Retry-After"), Body: body}
+	if c.keep == http1.Everything {
+		answer.Head = headOf(response)
+	}
+	return answer, nil
+}
+
+// headOf is a head as it would be over HTTP/1.1, but for its version.
+func headOf(r *http.Response) []byte {
+	head := bytes.NewBufferString("HTTP/2 " + strconv.Itoa(r.StatusCode) + "\r\n")
+	_ = r.Header.Write(head) // memory takes all
+	return append(head.Bytes(), "\r\n"...)
 }
 
 // handshake makes the TLS handshake with the server of an address. Its errors are

@@ -59,6 +59,9 @@ func (t *Target) Address() (host string, port int) {
 	return t.url.Hostname(), port
 }
 
+// Head returns the head of a request as it is sent over HTTP/1.1, secrets among it.
+func (t *Target) Head(body []byte, signature string) []byte { return t.endpoint.Head(body, signature) }
+
 func (t *Target) https() bool { return t.url.Scheme == "https" }
 
 // staticHeader is the header of every request but for the signature. The

@@ -155,7 +155,7 @@ func (s *Schedule) After(h schemas.Headers, o outcome.Outcome, at, now time.Time
 		// from now at least bounds the window by its own length.
 		h.FirstAttempt, h.Paused = at, 0
 	}
-	h.Due, h.Reserved = time.Time{}, false
+	h.Due, h.Reserved, h.Answer = time.Time{}, false, nil
 	if o.Verdict == outcome.Withheld {
 		return s.withheld(h, o, now)
 	}
@@ -164,12 +164,12 @@ func (s *Schedule) After(h schemas.Headers, o outcome.Outcome, at, now time.Time
 	case outcome.Delivered:
 		return Fate{Ending: Delivered, Headers: h}
 	case outcome.Dead:
-		return deadFor(h, o.Reason, o.Detail)
+		return deadFor(h, o.Reason, o.Detail).with(o.Answer)
 	case outcome.Retry:
 		h.Reason, h.Detail, h.Endpoints = o.Reason, o.Detail, o.Endpoints
 		next, ok := s.again(now, began(&h), h.Attempt+h.Withheld, o.RetryAfter)
 		if !ok {
-			return s.exceeded(h)
+			return s.exceeded(h).with(o.Answer)
 		}
 		h.Due = next.due
 		return Fate{Ending: Retried, Topic: next.topic, Headers: h}
@@ -214,6 +214,14 @@ func deadFor(h schemas.Headers, reason schemas.Reason, detail string) Fate {
 	return Fate{Ending: Dead, Headers: h}
 }
 
+// with has a dead letter say what the endpoint answered to the last attempt, if that is kept.
+func (f Fate) with(a *outcome.Answer) Fate {
+	if a != nil {
+		f.Headers.Answer = a.Body
+	}
+	return f
+}
+
 // exceeded ends the retries of an event, and says what they failed of.
 func (s *Schedule) exceeded(h schemas.Headers) Fate {
 	detail := fmt.Sprintf("not delivered within %s, attempts: %d", Brief(s.window), h.Attempt)
@@ -233,10 +241,14 @@ func (s *Schedule) exceeded(h schemas.Headers) Fate {
 }
 
 // TooLarge is the fate instead of f when the broker does not take f's record
-// because of its size: a retry record becomes a dead letter, and a dead letter
-// one that only says where the value stands.
+// because of its size: a retry record becomes a dead letter, and a dead letter one without
+// the endpoint's answer, and then one that only says where the value stands.
 func (f Fate) TooLarge() Fate {
-	if f.Ending == Dead {
+	switch {
+	case f.Ending == Dead && f.Headers.Answer != nil:
+		f.Headers.Answer = nil
+		return f
+	case f.Ending == Dead:
 		f.Headers.Reference = true
 		return f
 	}

@@ -240,6 +240,34 @@ func TestTooLargeEndsAsAReference(t *testing.T) {
 	}
 }
 
+// TestAnAnswerGoesIntoTheDeadLetterAlone: that of the attempt that was the last. What makes a
+// record too large is left out first.
+func TestAnAnswerGoesIntoTheDeadLetterAlone(t *testing.T) {
+	said := &outcome.Answer{Status: 503, Body: []byte("no more room")}
+	h := schemas.Headers{Destination: "crm", FirstAttempt: noon.Add(-time.Hour), Answer: []byte("of an earlier attempt")}
+	again := outcome.Outcome{Verdict: outcome.Retry, Reason: schemas.ReasonStatus5xx, Answer: said}
+	if f := fixed(middle).After(h, again, noon, noon); f.Ending != Retried || f.Headers.Answer != nil {
+		t.Errorf("a retry says %q", f.Headers.Answer)
+	}
+	h.FirstAttempt = noon.Add(-4 * time.Hour)
+	for _, o := range []outcome.Outcome{again, {Verdict: outcome.Dead, Reason: schemas.ReasonStatus4xx, Answer: said}} {
+		f := fixed(middle).After(h, o, noon, noon)
+		if r := f.Record(fetched(), noon); f.Ending != Dead || string(headersOf(t, r).Answer) != "no more room" {
+			t.Errorf("the dead letter says %q", f.Headers.Answer)
+		}
+		f = f.TooLarge()
+		if r := f.Record(fetched(), noon); len(r.Value) == 0 || headersOf(t, r).Answer != nil || headersOf(t, r).Reason != f.Headers.Reason {
+			t.Errorf("the dead letter without the answer is %v", r)
+		}
+		if f = f.TooLarge(); !f.Headers.Reference {
+			t.Errorf("the least dead letter is %+v", f)
+		}
+	}
+	if f := fixed(middle).After(h, outcome.Outcome{Verdict: outcome.Dead, Reason: schemas.ReasonAddressRefused}, noon, noon); f.Headers.Answer != nil {
+		t.Errorf("the dead letter of an attempt without an answer says %q", f.Headers.Answer)
+	}
+}
+
 func TestTooLargeKeepsTheReasonOfTheDead(t *testing.T) {
 	f := deadFor(schemas.Headers{Destination: "crm"}, schemas.ReasonStatus4xx, "status 400").TooLarge()
 	if f.Headers.Reason != schemas.ReasonStatus4xx || !f.Headers.Reference {

@@ -29,6 +29,8 @@ type Job struct {
 	Said   string    // how far it is
 	Result string    // what came of it, maybe over several lines
 	Err    error     // why it ended before its end; nil: it did not
+	// Shows is what a page of the job's own shows of what came of it; nil: there is none.
+	Shows any
 	// Cancelled is who told it to end; empty: nobody.
 	Cancelled string
 

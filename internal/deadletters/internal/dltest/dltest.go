@@ -46,6 +46,7 @@ func Headers(i int, destination string, reason schemas.Reason) schemas.Headers {
 	return schemas.Headers{
 		Source: "website", Type: schemas.TypeTrack, MessageID: fmt.Sprintf("m%d", i), Origin: schemas.OriginAPI,
 		Destination: destination, Attempt: 1, FirstAttempt: time.Now(), Reason: reason, Detail: "answered 400",
+		Answer: []byte("no such plan:\n\x1b[31mgold"),
 	}
 }
 

@@ -16,6 +16,7 @@ const (
 type Reader struct {
 	buf      []byte
 	from, to int // what was read and not taken yet
+	head     int // length of the head before from
 }
 
 // NewReader returns a Reader for one response after the other.
@@ -23,6 +24,10 @@ func NewReader() *Reader { return &Reader{buf: make([]byte, firstRead)} }
 
 // Rest returns what came behind the head. It is valid until the next read.
 func (r *Reader) Rest() []byte { return r.buf[r.from:r.to] }
+
+// Head returns the head that [Reader.Next] has read last, as it came. It is valid until the
+// next read.
+func (r *Reader) Head() []byte { return r.buf[r.from-r.head : r.from] }
 
 // Buffer is memory to read the rest of the body into; it ends the life of Rest.
 func (r *Reader) Buffer() []byte { return r.buf }
@@ -38,7 +43,7 @@ func (r *Reader) Shrink() {
 // behind it is the [Reader.Rest]. Errors are those of src, io.ErrUnexpectedEOF at its
 // end, and [*MalformedError].
 func (r *Reader) Next(src io.Reader) (Head, error) {
-	r.from, r.to = 0, 0
+	r.from, r.to, r.head = 0, 0, 0
 	budget := maxHead
 	for range maxInformational + 1 {
 		raw, err := r.rawHead(src, budget)
@@ -46,6 +51,7 @@ func (r *Reader) Next(src io.Reader) (Head, error) {
 			return Head{}, err
 		}
 		budget -= len(raw)
+		r.head = len(raw)
 		h, err := parse(raw)
 		switch {
 		case err != nil:
