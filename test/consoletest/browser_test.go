@@ -155,7 +155,7 @@ func (b *tab) wait(expression string) {
 }
 
 // settled is true of a page that has its answer. It may be asking for a newer one.
-const settled = `document.readyState === "complete" && (!document.querySelector(".asking") || document.querySelector(".asof"))`
+const settled = `document.readyState === "complete" && (!document.querySelector(".asking") || !!document.querySelector(".asof"))`
 
 // visit opens an address below the console's and returns once the page has its answer.
 func (b *tab) visit(address string) {
