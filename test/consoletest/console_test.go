@@ -88,7 +88,7 @@ func pages(t *testing.T) []string {
 		b.visit(next)
 		queue = append(queue, b.links()...)
 	}
-	for _, want := range []string{"/console/destination", "/console/event", "/console/dead-letter", "/console/workspace", "/console/deletions", "/console/call", "/console/persona", "/console/history", "/console/members", "/console/check"} {
+	for _, want := range []string{"/console/destination", "/console/event", "/console/dead-letter", "/console/workspace", "/console/workspace/plan", "/console/deletions", "/console/call", "/console/persona", "/console/history", "/console/members", "/console/check"} {
 		if len(of[want]) == 0 {
 			t.Errorf("no link leads to %s", want)
 		}
@@ -133,7 +133,7 @@ func TestWithoutScript(t *testing.T) {
 	b := open(t)
 	b.scripts(false)
 	for _, address := range []string{
-		"/console/", "/console/destinations", "/console/destination?id=gone", "/console/workspace", "/console/deletions",
+		"/console/", "/console/destinations", "/console/destination?id=gone", "/console/workspace", "/console/workspace/plan", "/console/deletions",
 		"/console/events?user=" + url.QueryEscape(naughty[0]), "/console/event?id=o1", "/console/dead-letters", "/console/live", "/console/personas",
 		"/console/persona?key=buyers", "/console/profile?user=" + url.QueryEscape(naughty[0]), "/console/preview?key=buyers", "/console/check",
 	} {
