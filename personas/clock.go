@@ -41,8 +41,7 @@ type mark struct {
 	read    time.Time
 }
 
-// beforeAll is the time of a tick of which nobody knows a better one.
-const beforeAll = 1
+func (m mark) time(at time.Time) int64 { return m.written + at.Sub(m.read).Milliseconds() }
 
 func newClock(set Settings, owned func() []int32) *clock {
 	return &clock{log: set.Logger, topics: set.Topics, owned: owned, due: make(map[int32]bool), marks: make(map[int32]mark), woken: make(chan struct{}, 1)}
@@ -59,28 +58,29 @@ func (c *clock) again(num int32) {
 	}
 }
 
-// heard takes in a tick of a partition that was read at now. The first one tells the
-// brokers' time, which the next one needs.
+// heard takes in a tick of a partition that was read at now.
 func (c *clock) heard(num int32, written int64, now time.Time) {
 	c.mu.Lock()
-	_, known := c.marks[num]
+	defer c.mu.Unlock()
 	c.marks[num] = mark{written, now}
-	c.mu.Unlock()
-	if !known {
-		c.again(num)
-	}
 }
 
 // least is what time it was at a moment by the brokers' clock, or a little earlier: when a tick
-// was written is when it was read, or before that.
+// was written is when it was read, or before that. Before the first tick of a partition was
+// read those of others tell; 0 before any was.
 func (c *clock) least(num int32, at time.Time) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m, known := c.marks[num]
-	if !known {
-		return beforeAll
+	if m, known := c.marks[num]; known {
+		return m.time(at)
 	}
-	return m.written + at.Sub(m.read).Milliseconds()
+	var least int64
+	for _, m := range c.marks {
+		if t := m.time(at); least == 0 || t < least {
+			least = t
+		}
+	}
+	return least
 }
 
 // run ticks until ctx ends.

@@ -20,10 +20,9 @@ func TestATickThatArrivesLate(t *testing.T) {
 		want int64
 	}{
 		"who knows the brokers' time":          {message.Message{At: 999_990, Late: 2}, 999_990},
-		"who does not":                         {message.Message{At: beforeAll, Late: 2}, beforeAll},
 		"whose clock of the brokers is ahead":  {message.Message{At: 1_500_000, Late: 2}, 1_000_000 + late - 2},
 		"who stood still behind the look, too": {message.Message{At: 1_500_000, Late: late + 40}, 1_000_000 - 40},
-		"of an earlier release":                {message.Message{Late: 2}, 1_000_000 + late - 2},
+		"who does not know it":                 {message.Message{Late: 2}, 1_000_000 + late - 2},
 	} {
 		if got := timeOf(&tt.tick, looked.UnixMilli()+late, looked.Add(time.Minute)); got != tt.want {
 			t.Errorf("%s: it was %d, want %d", name, got, tt.want)
@@ -35,16 +34,13 @@ func TestATickThatArrivesLate(t *testing.T) {
 // never is later than it was there.
 func TestTheTimeOfTheBrokers(t *testing.T) {
 	t.Parallel()
-	c := newClock(Settings{}, func() []int32 { return []int32{0, 1} })
+	c := newClock(Settings{}, nil)
 	now := time.Now()
 	theirs := func(at time.Time) int64 { return at.Add(time.Hour).UnixMilli() }
-	if got := c.least(1, now); got != beforeAll {
+	if got := c.least(1, now); got != 0 {
 		t.Errorf("it was %d before anything was heard", got)
 	}
 	c.heard(1, theirs(now), now.Add(20*time.Millisecond)) // read 20 ms after it was written
-	if got := c.taken(); len(got) != 1 || got[0] != 1 {
-		t.Errorf("partitions %v tick at once, want 1, whose time has become known", got)
-	}
 	for _, later := range []time.Duration{-time.Second, 0, time.Second, time.Hour} {
 		at := now.Add(later)
 		if got, want := c.least(1, at), theirs(at)-20; got != want {
@@ -52,11 +48,12 @@ func TestTheTimeOfTheBrokers(t *testing.T) {
 		}
 	}
 	c.heard(1, theirs(now.Add(time.Minute)), now.Add(time.Minute))
-	if got := c.taken(); len(got) != 0 {
-		t.Errorf("partitions %v tick at once, though their time is known", got)
-	}
-	if got, want := c.least(1, now.Add(time.Minute)), theirs(now.Add(time.Minute)); got != want || c.least(0, now) != beforeAll {
+	if got, want := c.least(1, now.Add(time.Minute)), theirs(now.Add(time.Minute)); got != want {
 		t.Errorf("it was %d, want %d", got, want)
+	}
+	c.heard(2, theirs(now)-500, now)
+	if got, want := c.least(0, now), theirs(now)-500; got != want {
+		t.Errorf("it was %d, want %d: the least of others", got, want)
 	}
 }
 
