@@ -53,7 +53,8 @@ func TestPauses(t *testing.T) {
 		})
 	}
 	t.Logf("%d events waited for the end of a pause, %d pauses were longer than the window, %d writes for one event at most", held, long, most)
-	if held < 200 || long < 3 {
+	// A few lives need not have one that is paused for so long.
+	if held < 3*int(seeds) || !slowly && long < 3 {
 		t.Errorf("%d events waited for the end of a pause, %d pauses were longer than the window; expected many", held, long)
 	}
 }
