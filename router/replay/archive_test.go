@@ -279,17 +279,19 @@ func TestAnArchiveThatHasChanged(t *testing.T) {
 			}
 		}, "the archive cold is that of another topic than when the replay was started"},
 	} {
-		s := newShelf(t, inDirectory(t), "crm")
-		s.put(t, 0, takenOn, stored("u1", 1))
-		n := s.put(t, 0, takenOn, stored("u1", 2))
-		r := s.start(t, MaxRate)
-		c.spoil(t, s, n)
-		s.drain(t, "crm")
-		testkit.Start(t, s.service(t).Run)
-		e := s.over(t, r.ID)
-		if p := e.Parts["crm"]; p.State != Abandoned || p.Sent > 0 || !strings.Contains(p.Note, c.want) || e.State() != "failed" {
-			t.Errorf("%s: %s: %+v, want %q in the note", what, e.State(), p, c.want)
-		}
+		t.Run(what, func(t *testing.T) { // one after the other: brokers that are shared are one test's at a time
+			s := newShelf(t, inDirectory(t), "crm")
+			s.put(t, 0, takenOn, stored("u1", 1))
+			n := s.put(t, 0, takenOn, stored("u1", 2))
+			r := s.start(t, MaxRate)
+			c.spoil(t, s, n)
+			s.drain(t, "crm")
+			testkit.Start(t, s.service(t).Run)
+			e := s.over(t, r.ID)
+			if p := e.Parts["crm"]; p.State != Abandoned || p.Sent > 0 || !strings.Contains(p.Note, c.want) || e.State() != "failed" {
+				t.Errorf("%s: %+v, want %q in the note", e.State(), p, c.want)
+			}
+		})
 	}
 }
 
