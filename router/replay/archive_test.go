@@ -253,7 +253,7 @@ func TestAPlanOfAnArchive(t *testing.T) {
 }
 
 // TestAnArchiveThatHasChanged ends the run: its note names the object and the line.
-func TestAnArchiveThatHasChanged(t *testing.T) {
+func TestAnArchiveThatHasChanged(t *testing.T) { //nolint:tparallel // brokers that are shared are one test's at a time
 	t.Parallel()
 	for what, c := range map[string]struct {
 		spoil func(t *testing.T, s *shelf, n schemas.ArchivedName)
@@ -279,7 +279,7 @@ func TestAnArchiveThatHasChanged(t *testing.T) {
 			}
 		}, "the archive cold is that of another topic than when the replay was started"},
 	} {
-		t.Run(what, func(t *testing.T) { // one after the other: brokers that are shared are one test's at a time
+		t.Run(what, func(t *testing.T) {
 			s := newShelf(t, inDirectory(t), "crm")
 			s.put(t, 0, takenOn, stored("u1", 1))
 			n := s.put(t, 0, takenOn, stored("u1", 2))
