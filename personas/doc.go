@@ -10,6 +10,8 @@
 //
 //	stage, config, personas   the value that declares the stage, its settings, its life
 //	processor                 what the runner runs: records, and what a transaction leads to
+//	assigned                  partitions come, with the state of their users, and go
+//	ticking                   the partitions for which it matters what time it is
 //	attended                  the store, and the end of the stage when it fails
 //	partition                 a partition of this process, and what a transaction does to it
 //	live                      calls and messages, one by one

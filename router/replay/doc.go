@@ -36,6 +36,7 @@
 //	operator         asks for runs
 //	agenda, service  who takes up which run, and when
 //	errand, leg      a run in hand, and its part at one destination
+//	step             what is sent in one transaction
 //	verdict          what becomes of an event: the rule of the router, and what is different here
 //	survey, bits     what the range has to be read for as a whole, once
 //	source           the log, or an archive

@@ -178,7 +178,8 @@ func (s *load) orNothing() *load {
 }
 
 // read reads ahead in the partition behind the last one that has something left, or in that
-// one if its reader would rather, or notes that nothing is left. It reports whether there was anything.
+// one if its reader would rather, or notes that nothing is left. It reports whether there
+// was anything.
 func (l *leg) read(ctx context.Context, e *errand, some *load) (more bool, err error) {
 	run := &e.entry.Run
 	nums := slices.Sorted(maps.Keys(run.Ranges))

@@ -99,38 +99,28 @@ func (f *auditFlags) chosen() (audit.Settings, error) {
 }
 
 func showAudit(ctx context.Context, program settings.Program, chosen audit.Settings, asJSON bool) error {
-	proc, err := program.OpenBeside()
-	if err != nil {
-		return err
-	}
-	c, err := connect(proc)
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	if _, err = inTime(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, c.await(ctx) }); err != nil {
-		return err
-	}
-	chosen.Kafka, chosen.Topics, chosen.Stages = c.opts, c.topics, proc.Config.Stages
-	if of := &proc.Config.Topics; !proc.Config.Embedded() && of.RawBytes == 0 {
-		chosen.Retention = min(of.RawRetention, of.JournalRetention)
-	}
-	p := progressOn(program, 0)
-	chosen.Progress = reading(p, " records")
-	report, err := audit.Run(ctx, chosen)
-	p.Clear()
-	if err != nil {
-		return fmt.Errorf("audit: %w", err)
-	}
-	show := audit.Table
-	if asJSON {
-		show = audit.JSON
-	}
-	if err = show(program.Out, report); err != nil {
-		return err
-	}
-	if err = report.Err(); err != nil {
-		return exiting(fmt.Errorf("audit: %w", err), int(report.Outcome()))
-	}
-	return nil
+	return beside(ctx, program, func(proc settings.Process, c *connection) error {
+		chosen.Kafka, chosen.Topics, chosen.Stages = c.opts, c.topics, proc.Config.Stages
+		if of := &proc.Config.Topics; !proc.Config.Embedded() && of.RawBytes == 0 {
+			chosen.Retention = min(of.RawRetention, of.JournalRetention)
+		}
+		p := progressOn(program, 0)
+		chosen.Progress = reading(p, " records")
+		report, err := audit.Run(ctx, chosen)
+		p.Clear()
+		if err != nil {
+			return fmt.Errorf("audit: %w", err)
+		}
+		show := audit.Table
+		if asJSON {
+			show = audit.JSON
+		}
+		if err = show(program.Out, report); err != nil {
+			return err
+		}
+		if err = report.Err(); err != nil {
+			return exiting(fmt.Errorf("audit: %w", err), int(report.Outcome()))
+		}
+		return nil
+	})
 }

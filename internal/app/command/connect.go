@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/app/settings"
+	"github.com/anabranch/anabranch/internal/deadletters"
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
 )
@@ -26,6 +27,11 @@ type connection struct {
 	// await returns when a broker has answered, or with an error that says which
 	// setting names them.
 	await func(context.Context) error
+}
+
+// log is where events and dead letters are read.
+func (c *connection) log() *deadletters.Log {
+	return &deadletters.Log{Kafka: c.opts, Topics: c.topics}
 }
 
 // connect makes a connection, which is the caller's to close.
@@ -56,4 +62,23 @@ func connect(proc settings.Process) (*connection, error) {
 			return err
 		},
 	}, nil
+}
+
+// beside connects to the brokers that a command is about, and gives up when none answers in
+// time. What do does with them has bounds of its own: to read a long topic takes longer than
+// to find out that nobody is there.
+func beside(ctx context.Context, program settings.Program, do func(settings.Process, *connection) error) error {
+	proc, err := program.OpenBeside()
+	if err != nil {
+		return err
+	}
+	c, err := connect(proc)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	if _, err = inTime(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, c.await(ctx) }); err != nil {
+		return err
+	}
+	return do(proc, c)
 }

@@ -129,23 +129,10 @@ func inForce(ctx context.Context, opts []kgo.Opt, keys *regulation.Keys) (wstopi
 	return state, users, err
 }
 
-// withDeadLetters connects to the brokers and gives up when none answers in time.
-// What do does with them has bounds of its own: to read a long topic takes longer
-// than to find out that nobody is there.
 func withDeadLetters(ctx context.Context, program settings.Program, do func(*deadletters.Log, *regulation.Keys) error) error {
-	proc, err := program.OpenBeside()
-	if err != nil {
-		return err
-	}
-	c, err := connect(proc)
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	if _, err = inTime(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, c.await(ctx) }); err != nil {
-		return err
-	}
-	return do(&deadletters.Log{Kafka: c.opts, Topics: c.topics}, proc.Config.SuppressionKeys())
+	return beside(ctx, program, func(proc settings.Process, c *connection) error {
+		return do(c.log(), proc.Config.SuppressionKeys())
+	})
 }
 
 // inTime calls do with the time that a command has for what takes no time when a

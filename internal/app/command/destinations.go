@@ -102,20 +102,9 @@ func withDestination(ctx context.Context, program settings.Program, set *flag.Fl
 	if len(operands) != 1 || !schemas.ValidID(operands[0]) {
 		return fmt.Errorf("%s: found %q, expected the id of a destination", set.Name(), operands)
 	}
-	proc, err := program.OpenBeside()
-	if err != nil {
-		return err
-	}
-	c, err := connect(proc)
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	if _, err = inTime(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, c.await(ctx) }); err != nil {
-		return err
-	}
-	publisher := &wstopic.Publisher{Kafka: c.opts, Ensure: func(ctx context.Context, _ map[string]schemas.Export, topics ...string) error {
-		return c.topics.Ensure(ctx, topics...)
-	}}
-	return do(publisher, operands[0])
+	return beside(ctx, program, func(_ settings.Process, c *connection) error {
+		return do(&wstopic.Publisher{Kafka: c.opts, Ensure: func(ctx context.Context, _ map[string]schemas.Export, topics ...string) error {
+			return c.topics.Ensure(ctx, topics...)
+		}}, operands[0])
+	})
 }

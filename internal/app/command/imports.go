@@ -90,15 +90,11 @@ func startImport(set *flag.FlagSet) Run {
 		if err := named(set, in, args); err != nil {
 			return err
 		}
-		proc, err := program.OpenBeside()
-		if err != nil {
-			return err
-		}
-		return withDeadLetters(ctx, program, func(log *deadletters.Log, keys *regulation.Keys) error {
-			s.Input, s.Kafka, s.Topics, s.Load = *in, log.Kafka, log.Topics, loader(log, keys)
+		return beside(ctx, program, func(proc settings.Process, c *connection) error {
+			s.Input, s.Kafka, s.Topics, s.Load = *in, c.opts, c.topics, loader(c.log(), proc.Config.SuppressionKeys())
 			s.Out, s.Err, s.Terminal = program.Out, program.Err, settings.Terminal(program.Err)
 			if proc.Config.Embedded() {
-				s.Waiting = func(ctx context.Context) (int64, error) { return unrouted(ctx, log) }
+				s.Waiting = func(ctx context.Context) (int64, error) { return unrouted(ctx, c.log()) }
 			}
 			return imports.Start(ctx, s)
 		})

@@ -112,16 +112,12 @@ func withReplays(ctx context.Context, program settings.Program, do func(*replay.
 
 // withReplayTerms is withReplays for what goes by the workspace of today.
 func withReplayTerms(ctx context.Context, program settings.Program, do func(replayTerms) error) error {
-	proc, err := program.OpenBeside()
-	if err != nil {
-		return err
-	}
-	return withDeadLetters(ctx, program, func(log *deadletters.Log, keys *regulation.Keys) error {
-		t, err := loader(log, keys)(ctx)
+	return beside(ctx, program, func(proc settings.Process, c *connection) error {
+		t, err := loader(c.log(), proc.Config.SuppressionKeys())(ctx)
 		if err != nil {
 			return err
 		}
-		return do(replayTerms{&replay.Operator{Kafka: log.Kafka, Topics: log.Topics}, proc.Config.Keys().Open(t.Workspace), t.Suppressed})
+		return do(replayTerms{&replay.Operator{Kafka: c.opts, Topics: c.topics}, proc.Config.Keys().Open(t.Workspace), t.Suppressed})
 	})
 }
 

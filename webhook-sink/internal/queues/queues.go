@@ -205,8 +205,9 @@ func (s *Queues[J]) resume(q *Queue[J]) {
 // than the destination may have in memory, what cut is handed leaves it: the last of a
 // key's waiting events, of which kept says how many stay if keep bytes are to. A few
 // keys may hold much of it, and are not what the others wait for. If that does not help,
-// the topic pauses, and that of a destination which is held at once. That of replays pauses at once: they may rest for as long as an outage
-// lasts, and a key that waits holds up nobody there but the rest of a replay.
+// the topic pauses. That of a destination which is held pauses at once, and so does that of
+// replays: they may rest for as long as an outage lasts, and a key that waits holds up nobody
+// there but the rest of a replay.
 func (s *Queues[J]) Arrived(q *Queue[J], n int, kept func(waiting []J, keep int) int, cut func(rest []J)) {
 	high, _ := s.Marks(q)
 	if q.live == nil {

@@ -47,6 +47,15 @@ func (l *log) read(ctx context.Context, from From, to Feed) error {
 	}
 }
 
+// opened is a log, and a hub that reads it.
+func opened(t *testing.T) (*log, *Hub) {
+	t.Helper()
+	l := newLog()
+	h := New(slog.New(slog.DiscardHandler), l.read)
+	t.Cleanup(h.Close)
+	return l, h
+}
+
 func record(offset int, event string) *kgo.Record {
 	r := &kgo.Record{Topic: schemas.TopicRawEvents, Offset: int64(offset), Key: []byte("u"), Timestamp: time.Now(), Value: fmt.Appendf(nil, `{"event":%q}`, event)}
 	kafka.SetHeaders(r, &schemas.Headers{Source: "website", Type: schemas.TypeTrack, MessageID: fmt.Sprint("m", offset), Origin: schemas.OriginAPI})
@@ -133,9 +142,7 @@ func TestClose(t *testing.T) {
 func TestACapForEachSecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLog()
-		h := New(slog.New(slog.DiscardHandler), l.read)
-		defer h.Close()
+		l, h := opened(t)
 		tail := join(t, h, Wanted{})
 		begun := time.Now().Truncate(time.Second)
 		offset := 0
@@ -165,9 +172,7 @@ func TestACapForEachSecond(t *testing.T) {
 func TestASlowTail(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLog()
-		h := New(slog.New(slog.DiscardHandler), l.read)
-		defer h.Close()
+		l, h := opened(t)
 		slow, quick := join(t, h, Wanted{}), join(t, h, Wanted{})
 		large := strings.Repeat("x", 20_000)
 		taken := 0
@@ -193,9 +198,7 @@ func TestASlowTail(t *testing.T) {
 func TestANewTailKnowsWhatCameLast(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLog()
-		h := New(slog.New(slog.DiscardHandler), l.read)
-		defer h.Close()
+		l, h := opened(t)
 		join(t, h, Wanted{})
 		if since := l.begun[0].Since; time.Since(since) != Before {
 			t.Errorf("the reader begins at %s", since)
@@ -217,9 +220,7 @@ func TestANewTailKnowsWhatCameLast(t *testing.T) {
 func TestAReaderThatFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLog()
-		h := New(slog.New(slog.DiscardHandler), l.read)
-		defer h.Close()
+		l, h := opened(t)
 		tail := join(t, h, Wanted{})
 		l.records <- record(7, "a")
 		l.fail <- errors.New("broker unavailable")
@@ -299,9 +300,7 @@ func TestCountsAddUp(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 0))
 	synctest.Test(t, func(t *testing.T) {
-		l := newLog()
-		h := New(slog.New(slog.DiscardHandler), l.read)
-		defer h.Close()
+		l, h := opened(t)
 		wanted := Wanted{Event: "a"}
 		tail := join(t, h, wanted)
 		var came, want, given, last int64 = 0, 0, 0, -1
