@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -127,9 +128,10 @@ func TestADestinationThatIsDownPausesItsReplay(t *testing.T) {
 		p := newPlant(t, testkit.Virtual(t), 1, destination("crm"), destination("other"))
 		p.ensure(schemas.ReplayTopic("crm"), schemas.ReplayTopic("other"))
 		l := newLedger(time.Millisecond)
-		down := true
+		var down atomic.Bool
+		down.Store(true)
 		receiver := func(ctx context.Context, dest *workspace.Destination, messageID string) outcome.Outcome {
-			if dest.ID == "crm" && down {
+			if dest.ID == "crm" && down.Load() {
 				return outcome.Outcome{Verdict: outcome.Withheld, Reason: schemas.ReasonNetwork, Until: time.Now().Add(20 * time.Second)}
 			}
 			return l.attempt(ctx, dest, messageID)
@@ -149,7 +151,7 @@ func TestADestinationThatIsDownPausesItsReplay(t *testing.T) {
 		r.kill()
 		r = p.start(receiver).ready()
 		virtual.Sleep(time.Minute)
-		down = false
+		down.Store(false)
 		testkit.Until(t, func() bool { return len(l.all()) == len(crm)+len(other) }, "the replay to go on")
 		r.end()
 		l.once(t, append(crm, other...))
