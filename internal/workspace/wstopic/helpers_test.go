@@ -56,7 +56,7 @@ func read(tb testing.TB, c *testkit.Cluster) State {
 
 func timeout(tb testing.TB) context.Context {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(tb.Context(), 2*time.Minute)
 	tb.Cleanup(cancel)
 	return ctx
 }
