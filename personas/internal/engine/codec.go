@@ -270,6 +270,7 @@ func (p *Profile) decodeTold(r *state.Reader) {
 }
 
 func (p *Profile) decodeLeaves(r *state.Reader) {
+	p.entries = make([]entry, 0, leavesIn(*r)) // grown step by step it takes thrice the memory
 	for len(r.Rest) > 0 && !r.Failed {
 		e := entry{id: LeafID(r.ID(idBytes)), raw: r.Bytes()}
 		if last := len(p.entries) - 1; e.raw == nil || last >= 0 && p.entries[last].id >= e.id {
@@ -277,4 +278,12 @@ func (p *Profile) decodeLeaves(r *state.Reader) {
 		}
 		p.entries = append(p.entries, e)
 	}
+}
+
+// leavesIn is how many leaves follow, at most.
+func leavesIn(r state.Reader) (n int) {
+	for ; len(r.Rest) > 0 && !r.Failed; n++ {
+		_, _ = r.ID(idBytes), r.Bytes()
+	}
+	return n
 }

@@ -48,11 +48,8 @@ func (m *memory) Get(partition int32, user []byte) (record []byte, ok bool, err 
 	if s == nil {
 		return nil, false, err
 	}
-	_, record, ok = s.records.Get(string(user))
-	if !ok {
-		return nil, false, nil
-	}
-	return append([]byte{}, record...), true, nil
+	_, record, ok = s.records.Get(string(user)) // what is written later is another one
+	return record, ok, nil
 }
 
 // Apply implements [Store].

@@ -14,7 +14,7 @@ import (
 // Every method may be called at any time by any goroutine, and each sees whole batches alone. Every error but [ErrClosed]
 // means that the store is not to be relied on: what was asked for has not been done, or may not have been.
 type Store interface {
-	// Get returns the record of a user, and whether there is one. The caller may keep and change it.
+	// Get returns the record of a user, and whether there is one. The caller may keep it, and must not change it.
 	Get(partition int32, user []byte) (record []byte, ok bool, err error)
 
 	// Apply writes a batch, all of it or nothing. A batch that touches a partition without its checkpoint is refused. The

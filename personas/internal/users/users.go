@@ -176,7 +176,7 @@ func (u *Users) Changed(write func(id string, state []byte)) {
 	for _, id := range slices.Sorted(maps.Keys(u.open)) {
 		one := u.open[id]
 		if one.state = nil; one.Profile.Dirty() || one.rewrite {
-			one.state = one.Profile.Append(nil)
+			one.state = one.Profile.Append(make([]byte, 0, one.record+one.record/8+64))
 			write(id, one.state)
 		}
 	}

@@ -208,12 +208,6 @@ func (l *Lab) Archive(name string, keys int, directory string) *load.Stream {
 	return load.NewStream(l.Books.Run(), id, schemas.TopicRawEvents, keys)
 }
 
-// Begun returns of how many partitions of a topic a group has committed an offset.
-func (l *Lab) Begun(ctx context.Context, group, topic string) (int, error) {
-	commits, err := l.topics.Commits(ctx, group, topic)
-	return len(commits), err
-}
-
 // ID is the id of a destination of that name.
 func (l *Lab) ID(name string) string { return fmt.Sprintf("s%d-%s-%s", l.bench.Seed, l.row, name) }
 

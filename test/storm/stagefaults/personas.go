@@ -34,6 +34,8 @@ const (
 	// callsPerFault is a hundredth of the calls that there are for each fault of a long row on
 	// a machine with time for it.
 	callsPerFault = 10
+	// partitions is how many each topic has.
+	partitions = 6
 )
 
 // KillPersonas kills two processes that share the users, stops them in their tracks and
@@ -174,7 +176,7 @@ func StaticPersonas(ctx context.Context, l *lab.Lab) (*report.Result, error) {
 	return r, underCalls(ctx, l, r, members, func(stages []*child.Process) error {
 		group := &membership.Group{Client: l.Writer.Client, Name: schemas.OwnPrefix + "personas"}
 		own := func() (map[int][]int32, error) {
-			if err := group.Settled(ctx, members, schemas.TopicRawEvents, 6); err != nil {
+			if err := group.Settled(ctx, members, schemas.TopicRawEvents, partitions); err != nil {
 				return nil, err
 			}
 			all, err := group.Members(ctx)
@@ -214,7 +216,7 @@ func StaticPersonas(ctx context.Context, l *lab.Lab) (*report.Result, error) {
 // judges what was told then. The first of them are behind networks of their own, if there
 // are any.
 func underCalls(ctx context.Context, l *lab.Lab, r *report.Result, processes int, do func([]*child.Process) error, behind ...*network.Network) error {
-	if err := l.Open(ctx, 6); err != nil {
+	if err := l.Open(ctx, partitions); err != nil {
 		return err
 	}
 	p := newPeople(l.ID("people"))
@@ -223,6 +225,9 @@ func underCalls(ctx context.Context, l *lab.Lab, r *report.Result, processes int
 	}
 	stages, err := startPersonas(ctx, l, processes, behind...)
 	if err != nil {
+		return err
+	}
+	if err = p.await(ctx, l); err != nil {
 		return err
 	}
 	calling, enough := context.WithCancel(ctx)
@@ -256,8 +261,7 @@ func underCalls(ctx context.Context, l *lab.Lab, r *report.Result, processes int
 	return nil
 }
 
-// startPersonas starts processes, and waits until all partitions have begun: what comes
-// from then on is no history.
+// startPersonas starts processes.
 func startPersonas(ctx context.Context, l *lab.Lab, n int, behind ...*network.Network) ([]*child.Process, error) {
 	var stages []*child.Process
 	for i := range n {
@@ -274,10 +278,7 @@ func startPersonas(ctx context.Context, l *lab.Lab, n int, behind ...*network.Ne
 		}
 		stages = append(stages, p)
 	}
-	return stages, child.Until(ctx, time.Minute, "personas to begin all partitions", func() bool {
-		n, err := l.Begun(ctx, schemas.OwnPrefix+"personas", schemas.TopicPersonasInternal)
-		return err == nil && n == 6
-	})
+	return stages, nil
 }
 
 func personasStage(l *lab.Lab, i int, env ...string) (*child.Process, error) {
@@ -366,12 +367,8 @@ func (p *people) least(faults int) int { return max(p.made*9/10, faults*callsPer
 // long as the window.
 func (p *people) call(ctx context.Context, cl *kgo.Client, rate int) error {
 	load.Pace(ctx, rate, func() {
-		user := fmt.Sprintf("%s-u%d", p.run, p.made*p.made%howMany)
-		id := fmt.Sprintf("%s-%d", p.run, p.made)
+		rec := call(fmt.Sprintf("%s-u%d", p.run, p.made*p.made%howMany), fmt.Sprintf("%s-%d", p.run, p.made))
 		p.made++
-		rec := &kgo.Record{Topic: schemas.TopicRawEvents, Key: []byte(user), Value: fmt.Appendf(nil,
-			`{"type":"track","messageId":%q,"userId":%q,"event":"Storm","properties":{},"timestamp":%q,"context":{}}`, id, user, time.Now().UTC().Format(schemas.TimeLayout))}
-		kafka.SetHeaders(rec, &schemas.Headers{Source: lab.Source, Type: schemas.TypeTrack, MessageID: id, Origin: schemas.OriginAPI})
 		cl.Produce(context.WithoutCancel(ctx), rec, func(_ *kgo.Record, err error) {
 			if err == nil {
 				p.acknowledged.Add(1)
@@ -379,6 +376,38 @@ func (p *people) call(ctx context.Context, cl *kgo.Client, rate int) error {
 		})
 	})
 	return cl.Flush(context.WithoutCancel(ctx))
+}
+
+// call is one that a user makes now.
+func call(user, id string) *kgo.Record {
+	rec := &kgo.Record{Topic: schemas.TopicRawEvents, Key: []byte(user), Value: fmt.Appendf(nil,
+		`{"type":"track","messageId":%q,"userId":%q,"event":"Storm","properties":{},"timestamp":%q,"context":{}}`, id, user, time.Now().UTC().Format(schemas.TimeLayout))}
+	kafka.SetHeaders(rec, &schemas.Headers{Source: lab.Source, Type: schemas.TypeTrack, MessageID: id, Origin: schemas.OriginAPI})
+	return rec
+}
+
+// await returns when each partition tells what the definitions say: what comes from then on is
+// no history of theirs. That the stage has been there says nothing, on a broker that has served
+// other runs.
+func (p *people) await(ctx context.Context, l *lab.Lab) error {
+	probes := "probe-" + p.run
+	silent := make(map[int32]bool) // partitions by whether nothing was told on them
+	for i := range 10 * partitions {
+		user := fmt.Sprintf("%s-%d", probes, i)
+		rec := call(user, user)
+		if err := l.Writer.Client.ProduceSync(ctx, rec).FirstErr(); err != nil {
+			return err
+		}
+		silent[rec.Partition] = true
+	}
+	return child.Until(ctx, 90*time.Second, "each partition to tell of audiences", func() bool {
+		err := load.ReadRecords(ctx, l.Kafka, schemas.TopicRawEvents, func(rec *kgo.Record) {
+			if h, err := kafka.HeadersOf(rec); err == nil && h.Origin == schemas.OriginPersonas && strings.HasPrefix(string(rec.Key), probes) {
+				delete(silent, rec.Partition)
+			}
+		})
+		return err == nil && len(silent) == 0
+	})
 }
 
 // judge reads the log and compares what was told with what follows from it.
