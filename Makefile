@@ -75,6 +75,26 @@ figures_Restore  := 1000000x
 personas-figures: ## Measure audiences and traits: speed, latency, restoring, memory (10 min, 3 GiB)
 	@set -e; $(foreach f,$(FIGURES),go test -run '^$$' -cpu 2 -timeout 30m -bench '^Benchmark$(f)$$' -benchtime $(figures_$(f)) ./personas;)
 
+# The figures of docs/audit.md: make audit-figures CALLS=1000000
+.PHONY: audit-figures copies-figures journal-figures
+CALLS ?= 10000000
+audit-figures: ## Measure an audit of CALLS (10,000,000) calls on a real Apache Kafka (3 min, 3 GB of disk)
+	$(KAFKA) with go test -run '^$$' -timeout 30m -bench '^BenchmarkAudit$$' -benchtime $(CALLS)x ./internal/audit
+
+# The figures of docs/delivery.md about copies. SEEN_BENCH is how many calls are remembered.
+copies-figures: ## Measure the router's memory of calls: speed, pauses, memory, restoring (15 min, 12 GB of disk)
+	SEEN_BENCH=50000000 go test -run '^$$' -timeout 30m -bench '^BenchmarkSeen$$' -benchtime 10000000x ./internal/seen
+	SEEN_BENCH=200000000 go test -run '^$$' -timeout 30m -bench '^BenchmarkLoad$$' -benchtime 1x ./internal/seen
+	SEEN_BENCH=10000000 go test -run '^$$' -timeout 30m -bench '^Benchmark(Load|Open)$$' -benchtime 1x ./internal/seen
+	SEEN_BENCH=10000000 go test -run '^$$' -timeout 30m -bench '^BenchmarkRestore$$' -benchtime 1x ./internal/seen/digest
+	SEEN_BENCH=50000000 go test -run '^$$' -timeout 30m -bench '^BenchmarkRouter$$/journal=true' -benchtime 400000x ./router
+	go run ./test/storm -rows copies
+
+# The figures of docs/journal.md.
+journal-figures: ## Measure what the journal costs router and sink (6 min)
+	go test -run '^$$' -bench '^BenchmarkNote$$' ./webhook-sink/internal/journal
+	go run ./test/storm -rows journal
+
 # It starts a broker of its own, on KAFKA_PORT 19192 and the three after it.
 .PHONY: test-security
 test-security: ## TLS, SASL and ACLs on a secured Apache Kafka of its own

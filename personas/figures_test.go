@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -34,17 +33,6 @@ const (
 	shards        = 8
 	inTransaction = 5000
 )
-
-// cpuTime is what the process has used of processors so far. On a busy machine it says more
-// than the time that has passed.
-func cpuTime(tb testing.TB) time.Duration {
-	tb.Helper()
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		tb.Fatal(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
-}
 
 // resident is the memory of the process that is in use, in MiB.
 func resident(tb testing.TB) float64 {
@@ -234,7 +222,7 @@ func fold(b *testing.B, kind string, n, definitions int, event string) {
 	v := newVisits(event, now)
 	b.ReportAllocs()
 	b.ResetTimer()
-	used, i := cpuTime(b), 0
+	used, i := testkit.CPU(b), 0
 	var mix [8]byte
 	for b.Loop() {
 		binary.LittleEndian.PutUint64(mix[:], uint64(i)*0x9e3779b97f4a7c15)
@@ -242,7 +230,7 @@ func fold(b *testing.B, kind string, n, definitions int, event string) {
 		i++
 	}
 	f.commit(b)
-	b.ReportMetric(float64((cpuTime(b)-used).Microseconds())/float64(i), "cpu-µs/event")
+	b.ReportMetric(float64((testkit.CPU(b)-used).Microseconds())/float64(i), "cpu-µs/event")
 	b.ReportMetric(float64(f.bytes)/float64(i), "changelog-B/event")
 	b.ReportMetric(float64(f.told)/float64(i), "told/event")
 	runtime.GC()
@@ -267,11 +255,11 @@ func BenchmarkStage(b *testing.B) {
 			bench.wait(b, b.N)
 			r := bench.stage(b, stored)
 			taken := r.processor.metrics.events.WithLabelValues(folded)
-			used := cpuTime(b)
+			used := testkit.CPU(b)
 			b.ResetTimer()
 			start(b, r)
 			testkit.Until(b, func() bool { return testutil.ToFloat64(taken) == float64(b.N) }, "all calls to be folded")
-			b.ReportMetric(float64((cpuTime(b)-used).Microseconds())/float64(b.N), "cpu-µs/event")
+			b.ReportMetric(float64((testkit.CPU(b)-used).Microseconds())/float64(b.N), "cpu-µs/event")
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 		})
 	}
@@ -412,11 +400,11 @@ func restoreAll(b *testing.B, bench *bench, cfg Config, how string) {
 		Log: slog.New(slog.DiscardHandler), Kafka: bench.Options(), Topics: bench.topics, Store: s, Due: dueOf(),
 		Progress: func(n int, _ int64) { read += n },
 	}
-	used, begun := cpuTime(b), time.Now()
+	used, begun := testkit.CPU(b), time.Now()
 	if _, err := r.Restore(b.Context(), []int32{0, 1, 2}); err != nil {
 		b.Fatal(err)
 	}
-	b.ReportMetric((cpuTime(b) - used).Seconds(), how+"-cpu-s")
+	b.ReportMetric((testkit.CPU(b) - used).Seconds(), how+"-cpu-s")
 	b.ReportMetric(time.Since(begun).Seconds(), how+"-s")
 	b.ReportMetric(float64(read), how+"-records")
 	if err := s.Close(); err != nil {
@@ -451,10 +439,10 @@ func benchmarkBackfill(b *testing.B, kind string, d engine.Definitions) {
 	testkit.Until(b, func() bool { return testutil.ToFloat64(taken) >= float64(b.N) }, "all calls to be folded")
 	filled := r.processor.metrics.filled
 	d.Traits = append(d.Traits, counted()) // what is filled already stays
-	used, begun := cpuTime(b), time.Now()
+	used, begun := testkit.CPU(b), time.Now()
 	b.ResetTimer()
 	bench.definitions.Store(&d)
 	testkit.Until(b, func() bool { return testutil.ToFloat64(filled) >= float64(b.N) }, "the definitions to be filled")
-	b.ReportMetric(float64((cpuTime(b)-used).Microseconds())/float64(b.N), "cpu-µs/event")
+	b.ReportMetric(float64((testkit.CPU(b)-used).Microseconds())/float64(b.N), "cpu-µs/event")
 	b.ReportMetric(float64(b.N)/time.Since(begun).Seconds(), "events/s")
 }

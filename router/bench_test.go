@@ -1,22 +1,29 @@
 package router
 
 import (
+	"encoding/binary"
 	"fmt"
-	"syscall"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/seen"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
 )
 
 // BenchmarkRouter is the cost of the whole stage per event of 1 KB, which goes
 // to two destinations, together with that of the broker in the same process; with copies
-// told, and without; with the journal and without.
+// told, and without; with the journal and without. SEEN_BENCH is how many calls the router
+// knows from before.
 func BenchmarkRouter(b *testing.B) {
 	for name, window := range map[string]time.Duration{"once": 24 * time.Hour, "all": 0} {
 		for _, journal := range []bool{true, false} {
@@ -28,6 +35,10 @@ func BenchmarkRouter(b *testing.B) {
 func benchmark(b *testing.B, window time.Duration, journal bool) {
 	b.Helper()
 	bench := newBench(b, testkit.Fake(b, kfake.NumBrokers(1)))
+	dir := b.TempDir()
+	if n, err := strconv.Atoi(os.Getenv("SEEN_BENCH")); err == nil && window > 0 {
+		bench.remember(b, dir, window, n)
+	}
 	pad := incompressible(900)
 	events := make([]*kgo.Record, b.N)
 	for i := range events {
@@ -36,25 +47,59 @@ func benchmark(b *testing.B, window time.Duration, journal bool) {
 	}
 	bench.send(b, events...)
 	r := bench.router(b, func(cfg *Config, set *Settings) {
-		cfg.MaxRecords, cfg.Dedup, cfg.DataDir, set.Journal = 2000, window, b.TempDir(), journal
+		cfg.MaxRecords, cfg.Dedup, cfg.DataDir, set.Journal = 2000, window, dir, journal
 	})
 	routed := r.stage.metrics.events.WithLabelValues("crm", string(routed))
 	b.ReportAllocs()
 	b.ResetTimer()
-	cpu := processTime()
+	cpu := testkit.CPU(b)
 	start(b, r)
 	testkit.Until(b, func() bool { return testutil.ToFloat64(routed) == float64(b.N) }, "all events to be routed")
 	b.StopTimer()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
-	b.ReportMetric(float64((processTime()-cpu).Nanoseconds())/float64(b.N), "cpu-ns/event")
+	b.ReportMetric(float64((testkit.CPU(b)-cpu).Nanoseconds())/float64(b.N), "cpu-ns/event")
 }
 
-// processTime is the time that the process has had of its processors, on whichever it was:
-// others may use them too.
-func processTime() time.Duration {
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		return 0
+// remember has a router that starts with a directory know so many calls of the horizon, as
+// if it had processed them. On raw-events there are fewer.
+func (b *bench) remember(tb testing.TB, dir string, window time.Duration, n int) {
+	tb.Helper()
+	topicID, err := b.topics.ID(tb.Context(), schemas.TopicRawEvents)
+	if err != nil {
+		tb.Fatal(err)
 	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	store, err := seen.Open(seen.Options{Dir: dir, Window: window, Logger: slog.New(slog.NewTextHandler(tb.Output(), nil)), Failed: func(string) {}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer store.Close()
+	const portion = 1 << 14
+	offsets := n/topicConfig.Partitions/portion + 1
+	present := store.Bucket(time.Now())
+	random := rand.New(rand.NewPCG(1, 1))
+	var committed kadm.Offsets
+	for num := range int32(topicConfig.Partitions) {
+		b.Fill(tb, schemas.TopicRawEvents, num, offsets)
+		committed.AddOffset(schemas.TopicRawEvents, num, int64(offsets), -1)
+		set, err := store.Set(num, schemas.TopicRawEvents, topicID)
+		for at := range int64(offsets) {
+			var calls []byte
+			for range portion * seen.Bytes / 8 {
+				calls = binary.BigEndian.AppendUint64(calls, random.Uint64())
+			}
+			if err == nil {
+				err = set.Load(at, at+1, present-seen.Buckets+at*seen.Buckets/int64(offsets), seen.Parse(nil, calls))
+			}
+		}
+		if err == nil {
+			err = set.Loaded()
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+		set.Close()
+	}
+	if err = kadm.NewClient(b.client).CommitAllOffsets(tb.Context(), Group, committed); err != nil {
+		tb.Fatal(err)
+	}
 }

@@ -103,6 +103,10 @@ func starts(group []fact) int {
 // repeats is how many attempts were made beyond the first of their number, for as many
 // events as were sent.
 func repeats(group []fact, events int) (n int) {
+	events = max(events, 1)
+	if len(group) <= events+1 {
+		return 0 // most are: what was sent, and one attempt
+	}
 	var attempts [256]int
 	for i := range group {
 		if f := &group[i]; f.kind >= delivered && f.asked {
@@ -110,7 +114,7 @@ func repeats(group []fact, events int) (n int) {
 		}
 	}
 	for _, made := range attempts {
-		n += max(made-max(events, 1), 0)
+		n += max(made-events, 0)
 	}
 	return n
 }

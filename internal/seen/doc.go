@@ -4,7 +4,10 @@
 //
 //	fingerprint  what stands for a call, and the key that it is made with
 //	store        the sets of a process, their directory, and what goes on beside the loop
-//	set          one partition's: a batch of a transaction, what is asked, added, restored
+//	set          one partition's: what is asked, and added
+//	batch        what a transaction adds to one
+//	load         a set is restored
+//	tend         what takes time: logs are written, runs made and merged, files removed
 //	generation   what was added last, in memory, with its log (log)
 //	run          what was before: sorted fingerprints in a file, and a filter in memory
 //	stream       merging runs

@@ -40,6 +40,12 @@ func rows() []lab.Row {
 		{Name: "scale-6", About: "1, 2 and 4 routers and sinks on 6 partitions: an event costs the same", Run: fleetfaults.Scale(6)},
 		{Name: "scale-12", About: "the same on 12 partitions", Run: fleetfaults.Scale(12)},
 		{Name: "scale-24", About: "the same on 24 partitions", Run: fleetfaults.Scale(24)},
+		{Name: "journal", About: "router and sink with the journal and without it in turn: what it costs an event", Run: fleetfaults.Compare(fleetfaults.Comparison{
+			With: "JOURNAL=true", Without: "JOURNAL=false", Router: 1.05, Sink: 1.10,
+		})},
+		{Name: "copies", About: "router with its memory of calls and without it in turn: what it costs an event", Run: fleetfaults.Compare(fleetfaults.Comparison{
+			With: "ROUTER_DEDUP_WINDOW=24h", Without: "ROUTER_DEDUP_WINDOW=0", Router: 2,
+		})},
 		{Name: "static", About: "routers and sinks restarted under names that they keep: no partition moves", Kafka: true, Run: fleetfaults.Static},
 		{Name: "come-and-go", About: "routers and sinks joining and leaving: nothing lost, nothing doubled, taken over at once", Run: fleetfaults.ComeAndGo},
 		{Name: "upgrade", About: "each process replaced by one of the new version and back, under a client: nothing lost, nothing dead", Upgrade: true, Run: fleetfaults.Upgrade},

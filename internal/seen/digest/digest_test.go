@@ -32,19 +32,19 @@ type bench struct {
 
 const topicID = "the topic"
 
-func newBench(t *testing.T, c *testkit.Cluster) *bench {
-	t.Helper()
-	c.CreateTopics(t, 1, schemas.TopicRawEvents, schemas.TopicSeen)
-	b := &bench{Cluster: c, client: c.Client(t, kgo.RecordPartitioner(kgo.ManualPartitioner())), store: openStore(t, t.TempDir()), calls: Of(topicID)}
-	t.Cleanup(b.store.Close)
+func newBench(tb testing.TB, c *testkit.Cluster) *bench {
+	tb.Helper()
+	c.CreateTopics(tb, 1, schemas.TopicRawEvents, schemas.TopicSeen)
+	b := &bench{Cluster: c, client: c.Client(tb, kgo.RecordPartitioner(kgo.ManualPartitioner())), store: openStore(tb, tb.TempDir()), calls: Of(topicID)}
+	tb.Cleanup(b.store.Close)
 	return b
 }
 
-func openStore(t *testing.T, dir string) *seen.Store {
-	t.Helper()
+func openStore(tb testing.TB, dir string) *seen.Store {
+	tb.Helper()
 	store, err := seen.Open(seen.Options{Dir: dir, Window: 24 * time.Hour, Logger: slog.New(slog.DiscardHandler), Failed: func(string) {}})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return store
 }
@@ -81,14 +81,15 @@ func (b *bench) digest(t *testing.T, of seen.Identity, from, to int64) {
 	}
 }
 
-func (b *bench) restore(ctx context.Context, t *testing.T, store *seen.Store, next int64) (*seen.Set, string, error) {
-	t.Helper()
+func (b *bench) restore(ctx context.Context, tb testing.TB, store *seen.Store, at At) (*seen.Set, string, error) {
+	tb.Helper()
 	logs := new(testkit.Logs)
 	r := Restorer{
 		Log: logs.Logger(), Kafka: b.Options(), Client: b.client, Store: store, Window: 24 * time.Hour,
 		Calls: schemas.TopicRawEvents, Digests: schemas.TopicSeen,
 	}
-	sets, err := r.Restore(ctx, map[int32]At{0: {Next: next, TopicID: topicID}})
+	at.TopicID = topicID
+	sets, err := r.Restore(ctx, map[int32]At{0: at})
 	return sets[0], logs.String(), err
 }
 
@@ -130,7 +131,7 @@ func TestRestore(t *testing.T) {
 			from := random.Int64N(590)
 			b.digest(t, of, from, from+1+random.Int64N(9))
 		}
-		set, logs, err := b.restore(t.Context(), t, b.store, next)
+		set, logs, err := b.restore(t.Context(), t, b.store, At{Next: next})
 		if err != nil {
 			t.Fatalf("round %d: %v\n%s", round, err, logs)
 		}
@@ -138,7 +139,7 @@ func TestRestore(t *testing.T) {
 		set.Close()
 		// With its files, further on, and further back: what comes again has not been.
 		for _, other := range []int64{next, min(next+50, 600), next / 2} {
-			if set, logs, err = b.restore(t.Context(), t, b.store, other); err != nil {
+			if set, logs, err = b.restore(t.Context(), t, b.store, At{Next: other}); err != nil {
 				t.Fatalf("round %d: %v\n%s", round, err, logs)
 			}
 			b.knows(t, set, other)
@@ -159,7 +160,7 @@ func TestADigestSavesTheCalls(t *testing.T) {
 	b.digest(t, set.Identity(), 0, 200)
 	b.digest(t, set.Identity(), 150, 290)
 	set.Close()
-	set, logs, err := b.restore(t.Context(), t, b.store, 300)
+	set, logs, err := b.restore(t.Context(), t, b.store, At{Next: 300})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,10 +179,10 @@ func TestARestoreThatIsCutOff(t *testing.T) {
 	b.send(t, 100)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("a rebalance"))
-	if _, _, err := b.restore(ctx, t, b.store, 100); err == nil {
+	if _, _, err := b.restore(ctx, t, b.store, At{Next: 100}); err == nil {
 		t.Fatal("it was not cut off")
 	}
-	set, _, err := b.restore(t.Context(), t, b.store, 100)
+	set, _, err := b.restore(t.Context(), t, b.store, At{Next: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

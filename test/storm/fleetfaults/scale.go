@@ -74,9 +74,15 @@ func (f *fleet) measure(ctx context.Context, n int) (s sample, err error) {
 	return s, lab.InOrder(
 		func() error { return f.grow(ctx, n) },
 		func() (err error) { s.shares, err = f.shares(ctx); return err },
-		func() (err error) { s.each, err = f.steady(ctx, n*loadEach); return err },
-		func() (err error) { s.all, err = f.steady(ctx, loadAll); return err },
-		func() (err error) { s.backlog, err = f.backlog(ctx); return err },
+		func() (err error) {
+			s.each, err = f.steady(ctx, n*loadEach, lab.Pick(f.lab, 4*time.Second, 15*time.Second))
+			return err
+		},
+		func() (err error) {
+			s.all, err = f.steady(ctx, loadAll, lab.Pick(f.lab, 4*time.Second, 15*time.Second))
+			return err
+		},
+		func() (err error) { s.backlog, err = f.backlog(ctx, lab.Pick(f.lab, 5_000, 40_000)); return err },
 	)
 }
 
@@ -168,8 +174,7 @@ func (f *fleet) while(do func() (events int, err error)) (cost, error) {
 }
 
 // steady measures a load that is nobody's limit.
-func (f *fleet) steady(ctx context.Context, rate int) (flow, error) {
-	duration := lab.Pick(f.lab, 4*time.Second, 15*time.Second)
+func (f *fleet) steady(ctx context.Context, rate int, duration time.Duration) (flow, error) {
 	sent := f.lab.Books.Tally(nil).Sent
 	var span books.Span
 	c, err := f.while(func() (int, error) {
@@ -185,11 +190,11 @@ func (f *fleet) steady(ctx context.Context, rate int) (flow, error) {
 	return flow{c, f.lab.Phase(span, nil)}, err
 }
 
-// backlog has all instances stand still while events are written, and measures how
-// they deliver them from then on. They stand still for less than their sessions
-// last, so that nobody joins or leaves.
-func (f *fleet) backlog(ctx context.Context) (cost, error) {
-	events := lab.Pick(f.lab, 5_000, 40_000) / len(f.streams) * len(f.streams)
+// backlog has all instances stand still while about so many events are written, and
+// measures how they deliver them from then on. They stand still for less than their
+// sessions last, so that nobody joins or leaves.
+func (f *fleet) backlog(ctx context.Context, events int) (cost, error) {
+	events -= events % len(f.streams)
 	for _, p := range f.all() {
 		if err := p.Hold(); err != nil {
 			return cost{}, err

@@ -7,13 +7,12 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
-
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 )
 
 // BenchmarkPost shows the processor time of this process alone, as cpu-µs/op: the
@@ -46,7 +45,7 @@ func parallel(b *testing.B, post func(context.Context) bool) {
 	defer cancel()
 	b.ReportAllocs()
 	b.SetParallelism(16)
-	before := cpu(b)
+	before := testkit.CPU(b)
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			if !post(ctx) {
@@ -55,16 +54,7 @@ func parallel(b *testing.B, post func(context.Context) bool) {
 			}
 		}
 	})
-	b.ReportMetric(float64(cpu(b)-before)/float64(b.N)/1e3, "cpu-µs/op")
-}
-
-func cpu(tb testing.TB) time.Duration {
-	tb.Helper()
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		tb.Fatal(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	b.ReportMetric(float64(testkit.CPU(b)-before)/float64(b.N)/1e3, "cpu-µs/op")
 }
 
 // netHTTP is the client that this package had before it had one of its own.
