@@ -53,7 +53,7 @@ func Stage() *pipeline.Stage {
 			}
 			again := replay.New(replay.Settings{
 				Logger: p.Logger, Registerer: p.Registerer, Destinations: p.Destinations, Workspace: p.Workspace, Unseal: p.Unseal, Register: p.Register,
-				Kafka: p.Kafka("replay"), Topics: p.Topics, Judge: func() replay.Judge { return new(Judge) }, Readers: p.Readers, Boot: p.Boot,
+				Kafka: p.Kafka("replay"), Topics: p.Topics, Judge: func() replay.Judge { return new(Judge) }, Readers: p.Readers, Alone: p.Boot != "",
 			})
 			return &pipeline.Made{Stage: r, Beside: []service.Service{again}}, nil
 		},

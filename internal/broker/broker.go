@@ -124,8 +124,8 @@ func (b *Broker) AdminToken() (schemas.Secret, error) { return b.dir.Secret(data
 // file of the data directory while the broker is open.
 func (b *Broker) Tell(variables map[string]string) error { return b.dir.WriteSettings(variables) }
 
-// BootID returns a word that differs each time a broker is opened: 16 letters and digits. Transactional ids on
-// this broker must contain it; see the package comment.
+// BootID returns a word that differs each time a broker is opened: 16 letters and digits. Transactional ids that contain
+// it were never in use before.
 func (b *Broker) BootID() string { return b.bootID }
 
 // Ready returns nil from Open until the broker is closed.

@@ -14,11 +14,12 @@ import (
 const formatVersion = 1
 
 // repair brings the files of a broker that was killed into the state that kfake's own recovery takes for granted. It
-// runs before kfake sees them, and does nothing to a directory that was closed or is new. Three things
+// runs before kfake sees them, and does nothing to a directory that was closed or is new. Four things
 // are repaired, each with its own file here:
 //   - an entry cut short in a log of offsets or producers hides all later ones: [mendStateLog];
 //   - a record batch without its index entry passes for committed: [mendIndexes];
-//   - a snapshot taken with a transaction open holds readers back for ever: [dropStaleSnapshot].
+//   - a snapshot taken with a transaction open holds readers back for ever: [dropStaleSnapshot];
+//   - a transaction that was open passes for committed after the next kill: [endTransactions].
 func repair(logDir string, log *slog.Logger) error {
 	known, err := isKnownFormat(filepath.Join(logDir, "meta.json"))
 	if err != nil || !known {
@@ -38,21 +39,24 @@ func repairPartitions(logDir string, log *slog.Logger) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("list partitions: %w", err)
 	}
-	_, err = os.Stat(filepath.Join(logDir, "session_state.json"))
-	hasSession := err == nil
+	dirs := make([]string, 0, len(partitions))
 	for _, partition := range partitions {
-		dir := filepath.Join(parent, partition.Name())
-		if err := mendIndexes(dir, log); err != nil {
-			return err
-		}
-		if hasSession {
-			continue // the open transactions are in it, and kfake restores them
-		}
-		if err := dropStaleSnapshot(dir, log); err != nil {
+		dirs = append(dirs, filepath.Join(parent, partition.Name()))
+	}
+	for _, dir := range dirs {
+		if err = mendIndexes(dir, log); err != nil {
 			return err
 		}
 	}
-	return nil
+	if _, err = os.Stat(filepath.Join(logDir, "session_state.json")); err == nil {
+		return nil // the open transactions are in it, and kfake restores them
+	}
+	for _, dir := range dirs {
+		if err = dropStaleSnapshot(dir, log); err != nil {
+			return err
+		}
+	}
+	return endTransactions(logDir, dirs, log)
 }
 
 // isKnownFormat tells whether there is a log, and one whose format is known.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -17,8 +18,13 @@ import (
 const (
 	batchLengthAt     = 8  // of what follows the length, 4 bytes
 	batchEpochAt      = 12 // of the partition's leader, 4 bytes
+	batchSumAt        = 17 // CRC-32C of all that follows it, 4 bytes
 	batchAttributesAt = 21 // 2 bytes
+	batchDeltaAt      = 23 // of the last record's offset, 4 bytes
+	batchProducerAt   = 43 // 8 bytes
 	batchHead         = 61
+
+	batchProducerEpochAt = 51 // 2 bytes
 
 	transactionalBit = 0x10
 	controlBit       = 0x20
@@ -52,11 +58,11 @@ func mendIndexes(dir string, log *slog.Logger) error {
 		if i < len(segments)-1 && len(index) > 0 && len(index)%indexEntry == 0 {
 			continue
 		}
-		batches, err := os.ReadFile(name + ".dat") //nolint:gosec // a file of the broker's own directory
+		segment, err := os.ReadFile(name + ".dat") //nolint:gosec // a file of the broker's own directory
 		if err != nil {
 			return fmt.Errorf("read segment: %w", err)
 		}
-		want := indexOf(batches)
+		want := indexOf(segment)
 		if sameIndex(index, want) {
 			continue
 		}
@@ -70,17 +76,25 @@ func mendIndexes(dir string, log *slog.Logger) error {
 }
 
 // indexOf derives the index of a segment from its whole batches. What follows them was cut short; kfake removes it.
-func indexOf(batches []byte) []byte {
+func indexOf(segment []byte) []byte {
 	var index []byte
-	for len(batches) >= batchHead {
-		size := batchLengthAt + 4 + int64(binary.BigEndian.Uint32(batches[batchLengthAt:]))
-		if size < batchHead || size > int64(len(batches)) {
-			break
-		}
-		index = appendEntry(index, batches[:batchHead])
-		batches = batches[size:]
+	for batch := range batches(segment) {
+		index = appendEntry(index, batch[:batchHead])
 	}
 	return index
+}
+
+// batches are the whole ones of a segment.
+func batches(segment []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for len(segment) >= batchHead {
+			size := batchLengthAt + 4 + int64(binary.BigEndian.Uint32(segment[batchLengthAt:]))
+			if size < batchHead || size > int64(len(segment)) || !yield(segment[:size]) {
+				return
+			}
+			segment = segment[size:]
+		}
+	}
 }
 
 func appendEntry(index, head []byte) []byte {

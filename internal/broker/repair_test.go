@@ -90,7 +90,6 @@ func TestRepairLeavesASoundLogAlone(t *testing.T) {
 	produce(t, client(t, b), "events", "one", "two", "three", "four")
 	end(t, transaction(t, b, "router-1", time.Minute, "committed"), kgo.TryCommit)
 	end(t, transaction(t, b, "router-2", time.Minute, "aborted"), kgo.TryAbort)
-	transaction(t, b, "router-3", time.Minute, "open")
 	commit(t, b, "events", 2)
 
 	image := killed(t, dir)

@@ -194,7 +194,7 @@ func TestAnArchiveKilledAgainAndAgain(t *testing.T) {
 	s.fill(t, n)
 	s.drain(t, "crm", "lake")
 	r := s.start(t, 60)
-	alone := func(set *Settings) { set.Boot = "boot" } // takes the run at once
+	alone := func(set *Settings) { set.Alone = true } // takes the run at once
 	stop := func() {}
 	for range kills {
 		before := s.entry(t, r.ID).Sent()
@@ -271,13 +271,13 @@ func TestAnArchiveThatHasChanged(t *testing.T) { //nolint:tparallel // brokers t
 			if err := os.Remove(s.path(n)); err != nil {
 				t.Fatal(err)
 			}
-		}, "the archive cold has other objects of that time than when the replay was started: 1, expected 2"},
+		}, "the archive cold has other objects of that time than when the replay was asked for: 1, expected 2"},
 		"of another topic": {func(t *testing.T, s *shelf, _ schemas.ArchivedName) {
 			t.Helper()
 			if err := s.Put(t.Context(), objects.ClaimName, []byte(`{"topic":"deliver.archive.cold","id":"01ff"}`)); err != nil {
 				t.Fatal(err)
 			}
-		}, "the archive cold is that of another topic than when the replay was started"},
+		}, "the archive cold is that of another topic than when the replay was asked for"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			s := newShelf(t, inDirectory(t), "crm")
@@ -306,7 +306,7 @@ func TestAnArchiveThatIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.drain(t, "crm")
-	testkit.Start(t, s.service(t, func(set *Settings) { set.Boot = "boot" }).Run)
+	testkit.Start(t, s.service(t, func(set *Settings) { set.Alone = true }).Run)
 	testkit.Until(t, func() bool {
 		return strings.Contains(s.entry(t, r.ID).Claim.Trouble["crm"], "the archive can't be read: "+s.at.Directory+": found no .anabranch.json")
 	}, "the archive to be missed")

@@ -16,7 +16,8 @@ import (
 
 // Entry is all that the topic says of a run. What is handed out is not changed any more.
 type Entry struct {
-	Run   Run
+	Run   Run              // without an id: there is a plan at most
+	Plan  *Plan            // what it was started by, or can be; nil: it has no plan, or that is forgotten
 	Parts map[string]*Part // by destination; none of those that were not begun
 	Claim Claim
 }
@@ -136,11 +137,20 @@ func (b *Book) Get(id string) *Entry {
 }
 
 // All returns what is known of all runs, the first made first.
-func (b *Book) All() (all []*Entry) {
+func (b *Book) All() []*Entry {
+	return b.those(func(e *Entry) bool { return e.Run.ID != "" })
+}
+
+// plans are the entries with a plan, the first made first.
+func (b *Book) plans() []*Entry {
+	return b.those(func(e *Entry) bool { return e.Plan != nil })
+}
+
+func (b *Book) those(meant func(*Entry) bool) (all []*Entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(b.entries)) {
-		if b.entries[id].Run.ID != "" {
+		if meant(b.entries[id]) {
 			all = append(all, b.entries[id])
 		}
 	}
@@ -167,10 +177,17 @@ func (b *Book) Add(rec *kgo.Record) error {
 	if err := e.take(kind, id, destination, rec.Value); err != nil {
 		return fmt.Errorf("%s: decode %s: %w", schemas.TopicReplays, rec.Key, err)
 	}
-	b.entries[id] = e
+	if b.entries[id] = e; e.empty() {
+		delete(b.entries, id)
+	}
 	close(b.changed)
 	b.changed = make(chan struct{})
 	return nil
+}
+
+// empty reports whether nothing is known.
+func (e *Entry) empty() bool {
+	return e.Run.ID == "" && e.Plan == nil && len(e.Parts) == 0 && e.Claim.At.IsZero()
 }
 
 func (e *Entry) take(kind, id, destination string, value []byte) error {
@@ -198,6 +215,15 @@ func (e *Entry) take(kind, id, destination string, value []byte) error {
 			e.Parts = make(map[string]*Part)
 		}
 		e.Parts[destination] = p
+	case kindPlan:
+		if e.Plan = nil; len(value) == 0 { // it is forgotten
+			return nil
+		}
+		p := &Plan{Run: Run{ID: id}}
+		if err := json.Unmarshal(value, p); err != nil {
+			return err
+		}
+		e.Plan = p
 	default: // of a later release
 	}
 	return nil

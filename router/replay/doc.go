@@ -2,8 +2,10 @@
 // today. The stage router runs its [Service] beside itself, and a person asks for runs as an
 // [Operator].
 //
-// A run is three kinds of records in the topic `replays`:
+// A run is three kinds of records in the topic `replays`, and the plan that it was started by
+// may be a fourth:
 //
+//	plan/<id>                a run that can be started by its id, for a day
 //	run/<id>                 what is wanted: range, choice, destinations, rate; running, paused or cancelled
 //	claim/<id>               who carries it out, and what it waits for
 //	part/<id>/<destination>  how far it is with one destination, what was sent and what left out
@@ -41,7 +43,7 @@
 //	survey, bits     what the range has to be read for as a whole, once
 //	source           the log, or an archive
 //	deletions        whose data was to be deleted since
-//	plan             what a run would do
+//	plan, keep       what a run would do, and how it is started as it was planned
 //	print            what people read
 //
 // # Copies and the past
@@ -75,10 +77,6 @@
 //     from all that it has since the first day of the range, once.
 //   - A router of an earlier release would read the log where an archive is meant, so such a
 //     run is of a later version (TestAnEarlierReleaseLeavesArchivesAlone).
-//   - An embedded broker that is killed forgets which transactions it aborted, and its second
-//     kill has those of an id that was used again seem committed: 100 events in 50 kills were
-//     sent twice. So each of its starts has transactional ids of its own (TestIDsOfABoot; row
-//     kill-replay of the fault bench).
 //   - An open transaction hides what others write behind it, and `replays` is read by all of
 //     them: a step writes its events first and that topic last. No test holds this.
 package replay

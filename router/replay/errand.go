@@ -97,7 +97,7 @@ func (e *errand) carryOut(ctx context.Context) error {
 // take fences whoever has the run, and returns once the book has all that they have written:
 // what stands before our claim.
 func (e *errand) take(ctx context.Context) (err error) {
-	e.writer, err = txn.Open(ctx, e.s.transactionalID(e.id), abandonAfter,
+	e.writer, err = txn.Open(ctx, TransactionalIDs+e.id, abandonAfter,
 		append(slices.Clip(e.s.set.Kafka), kgo.RecordPartitioner(partitioner{kgo.StickyKeyPartitioner(nil)}))...)
 	if err != nil {
 		return fmt.Errorf("take replay %s: %w", e.id, err)

@@ -73,12 +73,16 @@ func newRun(from, to, now time.Time) *Run {
 
 // Write stores what is wanted of a run.
 func (o *Operator) Write(ctx context.Context, r *Run) error {
-	if err := o.Topics.Ensure(ctx, schemas.TopicReplays); err != nil {
-		return err
-	}
 	r.ChangedAt = time.Now().UTC().Truncate(time.Millisecond)
 	rec, err := record(r, kindRun, r.ID)
 	if err != nil {
+		return err
+	}
+	return o.write(ctx, rec)
+}
+
+func (o *Operator) write(ctx context.Context, all ...*kgo.Record) error {
+	if err := o.Topics.Ensure(ctx, schemas.TopicReplays); err != nil {
 		return err
 	}
 	cl, err := kgo.NewClient(append(slices.Clip(o.Kafka), kgo.RecordPartitioner(partitioner{kgo.StickyKeyPartitioner(nil)}))...)
@@ -86,7 +90,7 @@ func (o *Operator) Write(ctx context.Context, r *Run) error {
 		return fmt.Errorf("open a writer of %s: %w", schemas.TopicReplays, err)
 	}
 	defer cl.Close()
-	if err := cl.ProduceSync(ctx, rec).FirstErr(); err != nil {
+	if err := cl.ProduceSync(ctx, all...).FirstErr(); err != nil {
 		return fmt.Errorf("write to %s: %w", schemas.TopicReplays, err)
 	}
 	return nil
@@ -262,6 +266,10 @@ func meant(c *Choice, ws *workspace.Snapshot) ([]string, error) {
 // Plan says what a run would do. Suppressed tells the users of whom nothing is sent.
 func (o *Operator) Plan(ctx context.Context, run *Run, ws *workspace.Snapshot, judge Judge, suppressed func(userID []byte) bool) (*Forecast, error) {
 	p := planner{run: run, terms: terms{judge: judge, workspace: ws, suppressed: suppressed, today: run.CreatedAt}}
-	from := shelves{o.Kafka, o.Topics, func() *workspace.Snapshot { return ws }}.source(run, func() error { return nil })
-	return p.plan(ctx, from, o.Kafka, o.Topics.Client)
+	return p.plan(ctx, o.source(run, ws), o.Kafka, o.Topics.Client)
+}
+
+// source has the events of a run.
+func (o *Operator) source(run *Run, ws *workspace.Snapshot) source {
+	return shelves{o.Kafka, o.Topics, func() *workspace.Snapshot { return ws }}.source(run, func() error { return nil })
 }

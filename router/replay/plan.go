@@ -13,6 +13,11 @@ import (
 
 // Forecast is what a run would do, and what it would change.
 type Forecast struct {
+	// ID is that of the plan, where it is kept and can be started, and Digest tells whether
+	// two plans have found the same.
+	ID     string `json:"id,omitempty"`
+	Digest string `json:"digest,omitempty"`
+
 	Run          *Run                 `json:"run"`
 	Events       int64                `json:"events"` // in the range
 	First        time.Time            `json:"first,omitzero"`

@@ -152,8 +152,16 @@ func reasons(left map[Reason]int64) string {
 	return strings.Join(texts, ", ")
 }
 
-// Print prints what a run would do.
+// Print prints what a run would do, and how it is started.
 func (f *Forecast) Print(w io.Writer) error {
+	if err := f.print(w); err != nil || f.ID == "" {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "plan %s, digest %s; within %s this sends just that: anabranch replay start %s\n", f.ID, f.Digest, terminal.Brief(PlanLife), f.ID)
+	return err
+}
+
+func (f *Forecast) print(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "received %s: %s events; chosen: %s\n", span(f.Run), terminal.Count(f.Events), chosen(&f.Run.Choice)); err != nil {
 		return err
 	}

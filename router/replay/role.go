@@ -9,11 +9,17 @@ import (
 
 // PlanRole is what somebody must be allowed who looks at what a replay would do.
 func PlanRole() acl.Role {
+	keeps := acl.Topic(schemas.TopicReplays, "keeps the plan, to be started by its id", acl.Read, acl.Write)
+	for i := range keeps {
+		keeps[i].Without = "the plan is printed, and not kept"
+	}
+	keeps = append(keeps, acl.Topic(schemas.TopicReplays, "keeps the plan, to be started by its id", acl.Create)...)
 	return acl.Role{Name: "replay plan", Does: "says what a replay would do", Rules: slices.Concat(
 		acl.Topic(schemas.TopicRawEvents, "reads what would be sent", acl.Read),
 		acl.Topic(schemas.TopicJournal, "knows what was sent then", acl.Read),
 		acl.Topic(schemas.TopicWorkspace, "knows destinations", acl.Read),
 		acl.Topic(schemas.TopicRegulations, "knows suppressed users", acl.Read),
+		keeps,
 	)}
 }
 

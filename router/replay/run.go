@@ -195,6 +195,7 @@ const (
 	kindRun   = "run"
 	kindPart  = "part"
 	kindClaim = "claim"
+	kindPlan  = "plan"
 )
 
 // record is the record of a value.

@@ -41,10 +41,8 @@ type Settings struct {
 	// Readers are the groups that read a topic: what they have not read yet of a
 	// destination's replays bounds what is written to it.
 	Readers func(topic string) []string
-	// Boot is a word that differs each time an embedded broker is started, which no process
-	// but its own carries out runs on; else empty. Such a broker forgets with its process
-	// which transactions it aborted.
-	Boot string
+	// Alone says that no other process carries out runs on these brokers.
+	Alone bool
 }
 
 // Service carries out the runs of the topic `replays`. It is made by New and runs once.
@@ -84,15 +82,6 @@ func (s *Service) shelves() shelves {
 	}}
 }
 
-// transactionalID is that of a run. On brokers that live on, whoever takes the run over has
-// the same: it fences who has it.
-func (s *Service) transactionalID(run string) string {
-	if s.set.Boot == "" {
-		return TransactionalIDs + run
-	}
-	return TransactionalIDs + run + "-" + s.set.Boot
-}
-
 // Name is the service's name in logs.
 func (s *Service) Name() string { return "replays" }
 
@@ -108,7 +97,7 @@ func (s *Service) Run(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
-	todo := &agenda{alone: s.set.Boot != "", known: make(map[string]*appointment)}
+	todo := &agenda{alone: s.set.Alone, known: make(map[string]*appointment)}
 	surveys := make(map[string]*errand)
 	for ctx.Err() == nil {
 		changed := s.book.Changed()

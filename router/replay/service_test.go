@@ -28,17 +28,6 @@ func TestAReplay(t *testing.T) {
 	}
 }
 
-// TestIDsOfABoot: an embedded broker that is killed twice takes what it had aborted for
-// committed, if its producer has gone on in between. Elsewhere a run keeps its id, which
-// fences who has it.
-func TestIDsOfABoot(t *testing.T) {
-	t.Parallel()
-	of := func(boot string) string { return (&Service{set: Settings{Boot: boot}}).transactionalID("run") }
-	if of("one") == of("two") || of("one") == of("") || of("") != TransactionalIDs+"run" {
-		t.Errorf("ids are %q, %q, and %q elsewhere", of("one"), of("two"), of(""))
-	}
-}
-
 // TestKilledAgainAndAgain: a run that one process after the other takes from its predecessor,
 // in the midst of its work, sends each event once.
 func TestKilledAgainAndAgain(t *testing.T) {
@@ -48,7 +37,7 @@ func TestKilledAgainAndAgain(t *testing.T) {
 	b.fill(t, n)
 	r := b.ask(t, func(r *Run) { r.Rate = 100 })
 	b.drain(t, "crm", "lake")
-	alone := func(set *Settings) { set.Boot = "boot" } // takes the run at once
+	alone := func(set *Settings) { set.Alone = true } // takes the run at once
 	stop := func() {}
 	for range kills {
 		before := b.entry(t, r.ID).Sent()

@@ -85,7 +85,7 @@ type logSource struct {
 func (s *logSource) open(ctx context.Context) error {
 	id, err := s.topics.ID(ctx, schemas.TopicRawEvents)
 	if err == nil && s.run.TopicID != "" && id != s.run.TopicID {
-		err = &lostError{"raw-events was deleted and made again since the replay was started"}
+		err = &lostError{"raw-events was deleted and made again since the replay was asked for"}
 	}
 	return err
 }
@@ -161,13 +161,13 @@ func (s *archiveSource) open(ctx context.Context) error {
 		return err
 	}
 	if owner.ID != s.run.TopicID {
-		return &lostError{fmt.Sprintf("the archive %s is that of another topic than when the replay was started", of.Destination)}
+		return &lostError{fmt.Sprintf("the archive %s is that of another topic than when the replay was asked for", of.Destination)}
 	}
 	if s.log, err = archived.Open(ctx, store, s.run.choice(), of.Ends, time.Now()); err != nil {
 		return err
 	}
 	if s.log.Digest() != of.Digest {
-		return &lostError{fmt.Sprintf("the archive %s has other objects of that time than when the replay was started: %d, expected %d", of.Destination, s.log.Objects(), of.Objects)}
+		return &lostError{fmt.Sprintf("the archive %s has other objects of that time than when the replay was asked for: %d, expected %d", of.Destination, s.log.Objects(), of.Objects)}
 	}
 	s.blocked = ws.BlockedIDs
 	return nil

@@ -262,3 +262,39 @@ func TestPauseAndCancel(t *testing.T) {
 		b.once(t, "crm", r.ID, int(e.Sent()))
 	})
 }
+
+// TestTheRemainingTime is known to a fifth once a tenth of the range is read: of a short run, which
+// begins with a second of its rate, and of one that leaves most out.
+func TestTheRemainingTime(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		events, rate int
+		event        string
+	}{
+		"short":         {events: 1_500, rate: 100},
+		"long":          {events: 20_000, rate: 100},
+		"most left out": {events: 20_000, rate: 20, event: "e3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBenchOn(t, testkit.Virtual(t), "crm")
+				b.fill(t, c.events)
+				r := b.ask(t, func(r *Run) { r.Rate, r.Choice.Event = c.rate, c.event })
+				b.drain(t, "crm")
+				b.process(t)
+				var told time.Duration
+				var at time.Time
+				for e := b.entry(t, r.ID); !e.Over(); e = b.entry(t, r.ID) {
+					if left, ok := e.Remaining(); at.IsZero() && ok && e.Read() >= r.Events()/10 {
+						told, at = left, time.Now()
+					}
+					virtual.Sleep(100 * time.Millisecond)
+				}
+				if took := time.Since(at); told < took*8/10 || told > took*12/10 {
+					t.Errorf("about %s were left after a tenth, and it took %s", told, took)
+				}
+			})
+		})
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/personas/ask"
-	"github.com/anabranch/anabranch/router"
 	"github.com/anabranch/anabranch/router/replay"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -35,13 +33,17 @@ func replayCommand() Command {
 			{
 				Name: "plan", Args: replayChoice,
 				Help: "Reads the events and says what a replay would do: how many go where, what is left out and\n" +
-					"why, how long it takes, and the difference to what was sent then. It writes nothing.",
+					"why, how long it takes, and the difference to what was sent then. It sends nothing. The plan\n" +
+					"is kept for a day, and `anabranch replay start` takes its id.",
 				Flags: planReplay, Role: replay.PlanRole(),
 			},
 			{
-				Name: "start", Args: replayChoice + " [--wait]",
+				Name: "start", Args: replayChoice + " [--wait]\n[PLAN]", Operands: true,
 				Help: "Starts a replay, prints its id, and leaves the rest to the routers. Whatever ends one of\n" +
-					"them, each event is sent once. The exit code is 0 as well when there is nothing to send.",
+					"them, each event is sent once. The exit code is 0 as well when there is nothing to send.\n" +
+					"With the id of a plan it sends the events that were planned, once: beside it only --rate,\n" +
+					"--wait and --json are taken. It is refused when the plan is older than a day, or when the\n" +
+					"log has lost events of it since.",
 				Flags: startReplay, Role: replay.Role(),
 			},
 			{Name: "list", Args: "[--json]", Help: "Shows all replays, the last one first, and how far they are.", Flags: listReplays},
@@ -119,83 +121,6 @@ func withReplayTerms(ctx context.Context, program settings.Program, do func(repl
 		}
 		return do(replayTerms{&replay.Operator{Kafka: c.opts, Topics: c.topics}, proc.Config.Keys().Open(t.Workspace), t.Suppressed})
 	})
-}
-
-func planReplay(set *flag.FlagSet) Run {
-	q := replayRequest(set)
-	asJSON := set.Bool("json", false, jsonObject)
-	return func(ctx context.Context, program settings.Program, _ []string) error {
-		return withReplayTerms(ctx, program, func(t replayTerms) error {
-			run, err := t.operator.Prepare(ctx, *q, t.workspace, time.Now())
-			if err != nil {
-				return err
-			}
-			f, err := t.operator.Plan(ctx, run, t.workspace, new(router.Judge), t.suppressed)
-			switch {
-			case err != nil:
-				return err
-			case *asJSON:
-				return terminal.JSON(program.Out, f)
-			}
-			return f.Print(program.Out)
-		})
-	}
-}
-
-func startReplay(set *flag.FlagSet) Run {
-	q := replayRequest(set)
-	asJSON := set.Bool("json", false, jsonObject)
-	wait := set.Bool("wait", false, "wait for the end, and show how far it is")
-	return func(ctx context.Context, program settings.Program, _ []string) error {
-		return withReplayTerms(ctx, program, func(t replayTerms) error {
-			run, err := t.operator.Prepare(ctx, *q, t.workspace, time.Now())
-			if err != nil {
-				return err
-			}
-			if run.Events() == 0 || len(run.Destinations) == 0 {
-				why := "no events were received in that time"
-				switch {
-				case run.Events() > 0:
-					why = "no enabled destination is connected"
-				case run.Archive != nil:
-					why = "the archive has no objects of that time that are a minute old"
-				}
-				return program.Print("nothing to send: " + why + "\n")
-			}
-			if err := t.operator.Write(ctx, run); err != nil {
-				return err
-			}
-			if err := mentionOthers(ctx, program, t.operator, run); err != nil {
-				return err
-			}
-			if *wait {
-				if _, err := fmt.Fprintln(program.Err, run.ID); err != nil {
-					return err
-				}
-				return waitForReplay(ctx, program, t.operator, run.ID, *asJSON)
-			}
-			if *asJSON {
-				return terminal.JSON(program.Out, replay.StatusOf(&replay.Entry{Run: *run}))
-			}
-			return program.Print(run.ID + "\n")
-		})
-	}
-}
-
-// mentionOthers says which replays are not over that send to the same destinations: each of
-// them sends what it has to.
-func mentionOthers(ctx context.Context, program settings.Program, o *replay.Operator, run *replay.Run) error {
-	book, err := o.Load(ctx)
-	if err != nil {
-		return err
-	}
-	for _, e := range book.All() {
-		same := slices.ContainsFunc(e.Run.Destinations, func(id string) bool { return slices.Contains(run.Destinations, id) })
-		if e.Run.ID != run.ID && same && !e.Over() {
-			_, _ = fmt.Fprintf(program.Err, "replay %s is %s and sends to the same destinations: each sends what it has to\n", e.Run.ID, e.State())
-		}
-	}
-	return nil
 }
 
 const (
