@@ -36,6 +36,15 @@ type HistoryOf struct {
 	Back time.Duration
 }
 
+// History is what was told of a key or of a user.
+type History struct {
+	Newest []ask.Told // [mostTold] at most, the oldest of them first
+	All    int64      // how many there are
+}
+
+// mostTold is how many changes are listed that were told.
+const mostTold = 1000
+
 // membersView is a page of an audience's members.
 type membersView struct {
 	progress
@@ -232,6 +241,8 @@ type historyView struct {
 	Name, Since string
 	Backs       []option
 	Rows        []toldRow
+	All         string // how many there are
+	Shown       string // how many of them are listed, the newest; empty: all
 }
 
 type toldRow struct{ At, User, Key, Value, Version, Cause, MessageID, Trace string }
@@ -256,8 +267,12 @@ func (c *Console) history(v *visit) (*content, error) {
 	return &content{title: "What was told of " + name, again: again(&a, 0), view: view}, nil
 }
 
-func (h *historyView) fill(all []ask.Told, number string) {
-	all = slices.Clone(all)
+func (h *historyView) fill(found *History, number string) {
+	h.All = terminal.Count(found.All)
+	if listed := int64(len(found.Newest)); listed < found.All {
+		h.Shown = terminal.Count(listed)
+	}
+	all := slices.Clone(found.Newest)
 	slices.Reverse(all)
 	all, h.pager = paged(all, number)
 	for i := range all {
