@@ -75,6 +75,14 @@ figures_Restore  := 1000000x
 personas-figures: ## Measure audiences and traits: speed, latency, restoring, memory (10 min, 3 GiB)
 	@set -e; $(foreach f,$(FIGURES),go test -run '^$$' -cpu 2 -timeout 30m -bench '^Benchmark$(f)$$' -benchtime $(figures_$(f)) ./personas;)
 
+# The figures of docs/console.md, on a broker of its own, whose data are new.
+# LARGE passes options on: make console-figures LARGE="-destinations 1000 -only letters"
+.PHONY: console-figures
+console-figures: export KAFKA_PORT := 19392
+console-figures: ## Measure the pages of 10,000 destinations, 1 M dead letters and users (20 min, 6 GiB of disk)
+	$(KAFKA) clean
+	$(KAFKA) with go run ./test/largetest $(LARGE)
+
 # It starts a broker of its own, on KAFKA_PORT 19192 and the three after it.
 .PHONY: test-security
 test-security: ## TLS, SASL and ACLs on a secured Apache Kafka of its own

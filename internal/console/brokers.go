@@ -68,11 +68,11 @@ func (b *Brokers) resume(ctx context.Context, id string) error {
 	return err
 }
 
-func (b *Brokers) status(ctx context.Context) (*status.Report, error) {
+func (b *Brokers) status(ctx context.Context, say func(string)) (*status.Report, error) {
 	under := runs.Brokers{Kafka: b.Kafka, Topics: b.Topics}
 	report, err := status.Gather(ctx, status.Settings{
 		Kafka: b.Kafka, Topics: b.Topics, Brokers: b.Addresses, Workspace: b.Workspace.Load(), Stages: b.Stages, DeadSince: deadSince,
-		Replays: under.Replays, Imports: under.Imports,
+		Replays: under.Replays, Imports: under.Imports, Progress: say,
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, errors.New("brokers answer, but too slowly: `anabranch doctor` checks them one by one")

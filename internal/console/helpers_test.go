@@ -188,7 +188,7 @@ func sampleRecord(i int, text string) *kgo.Record {
 // say.
 func questionsAbout(text string) Questions {
 	return Questions{
-		Status:    func(context.Context) (*status.Report, error) { return sample(), nil },
+		Status:    func(context.Context, func(string)) (*status.Report, error) { return sample(), nil },
 		Deletions: func(context.Context) (*Deletions, error) { return sampleDeletions(text), nil },
 		Letters: func(_ context.Context, of LettersOf, _ func(string)) (*Letters, error) {
 			found := &Letters{Read: 3}

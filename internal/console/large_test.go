@@ -129,7 +129,7 @@ func largeText() string {
 func largeQuestions() Questions {
 	q := questionsAbout("Signed Up")
 	report, past, trace, text := largeReport(), largePast(), largeTrace(), largeText()
-	q.Status = func(context.Context) (*status.Report, error) { return report, nil }
+	q.Status = func(context.Context, func(string)) (*status.Report, error) { return report, nil }
 	q.Letters = func(_ context.Context, of LettersOf, _ func(string)) (*Letters, error) { return largeLetters(of), nil }
 	q.Past = func(context.Context) (*Past, error) { return past, nil }
 	q.Forecast = func(context.Context, ReplayOf, func(string)) (*replay.Forecast, error) { return largeForecast(), nil }
