@@ -63,7 +63,9 @@ func (b *Brokers) forecast(ctx context.Context, of ReplayOf, say func(string)) (
 		return nil, err
 	}
 	operator := b.replays()
-	operator.Progress = func(done, total int64) { say("read " + terminal.Count(done) + " of " + terminal.Count(total) + " events") }
+	operator.Progress = func(done, total int64) {
+		say("read " + terminal.Count(done) + " of " + terminal.Count(total) + " events")
+	}
 	return operator.Plan(ctx, run, b.Workspace.Load(), b.Judge(), users.Suppressed.Has)
 }
 

@@ -147,7 +147,9 @@ func TestAPageWaitsForItsAnswer(t *testing.T) {
 func TestAPageWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	c := newConsole(t, func(set *Settings) {
-		set.Questions.Status = func(context.Context, func(string)) (*status.Report, error) { return nil, errors.New("broker unavailable") }
+		set.Questions.Status = func(context.Context, func(string)) (*status.Report, error) {
+			return nil, errors.New("broker unavailable")
+		}
 	})
 	if page := look(t, c, Path+"/"); !strings.Contains(page, "Broker unavailable.") {
 		t.Errorf("the page does not say why there is nothing:\n%s", page)

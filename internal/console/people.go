@@ -241,8 +241,7 @@ type historyView struct {
 	Name, Since string
 	Backs       []option
 	Rows        []toldRow
-	All         string // how many there are
-	Shown       string // how many of them are listed, the newest; empty: all
+	Shown, All  string // how many are listed, the newest, of how many; empty: all are
 }
 
 type toldRow struct{ At, User, Key, Value, Version, Cause, MessageID, Trace string }
@@ -268,9 +267,8 @@ func (c *Console) history(v *visit) (*content, error) {
 }
 
 func (h *historyView) fill(found *History, number string) {
-	h.All = terminal.Count(found.All)
 	if listed := int64(len(found.Newest)); listed < found.All {
-		h.Shown = terminal.Count(listed)
+		h.Shown, h.All = terminal.Count(listed), terminal.Count(found.All)
 	}
 	all := slices.Clone(found.Newest)
 	slices.Reverse(all)
