@@ -20,7 +20,7 @@ import (
 // Questions are what pages ask. Each may take long, and is told to give up by ctx; what it
 // says meanwhile is shown.
 type Questions struct {
-	Status    func(ctx context.Context) (*status.Report, error)
+	Status    func(ctx context.Context, say func(string)) (*status.Report, error)
 	Deletions func(ctx context.Context) (*Deletions, error)
 	Letters   func(ctx context.Context, of LettersOf, say func(string)) (*Letters, error)
 	Letter    func(ctx context.Context, id deadletters.ID) (*Letter, error)
@@ -91,7 +91,7 @@ func newAsked(q Questions) *asked {
 	one := asking.Options{Fresh: fresh, Deadline: quick, Patience: patience, Most: 1}
 	search := asking.Options{Fresh: kept, Deadline: slow, Patience: patience, Most: searches}
 	return &asked{
-		status:    asking.New(one, alone(q.Status)),
+		status:    asking.New(one, unspecified(q.Status)),
 		deletions: asking.New(one, alone(q.Deletions)),
 		letters:   asking.New(search, q.Letters),
 		letter: asking.New(asking.Options{Fresh: fresh, Deadline: quick, Patience: patience, Most: searches},

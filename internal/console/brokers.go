@@ -68,11 +68,11 @@ func (b *Brokers) resume(ctx context.Context, id string) error {
 	return err
 }
 
-func (b *Brokers) status(ctx context.Context) (*status.Report, error) {
+func (b *Brokers) status(ctx context.Context, say func(string)) (*status.Report, error) {
 	under := runs.Brokers{Kafka: b.Kafka, Topics: b.Topics}
 	report, err := status.Gather(ctx, status.Settings{
 		Kafka: b.Kafka, Topics: b.Topics, Brokers: b.Addresses, Workspace: b.Workspace.Load(), Stages: b.Stages, DeadSince: deadSince,
-		Replays: under.Replays, Imports: under.Imports,
+		Replays: under.Replays, Imports: under.Imports, Progress: say,
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, errors.New("brokers answer, but too slowly: `anabranch doctor` checks them one by one")
@@ -106,6 +106,9 @@ func (b *Brokers) dead() *deadletters.Log {
 // enough is how long dead letters are read for a list: what was found by then is shown.
 const enough = time.Minute
 
+// saidEach is after how many dead letters it is said how far a search is.
+const saidEach = 1_000
+
 func (b *Brokers) letters(ctx context.Context, of LettersOf, say func(string)) (*Letters, error) {
 	timed, cancel := context.WithTimeout(ctx, enough)
 	defer cancel()
@@ -115,7 +118,7 @@ func (b *Brokers) letters(ctx context.Context, of LettersOf, say func(string)) (
 		return nil, err
 	}
 	err = view.Each(timed, func(l *deadletters.Letter) error {
-		if found.Read++; found.Read%10_000 == 0 {
+		if found.Read++; found.Read%saidEach == 0 {
 			say(terminal.Count(found.Read) + " dead letters so far, up to " + terminal.Moment(l.FailedAt()))
 		}
 		found.take(of, l)

@@ -50,7 +50,7 @@ func (at EventAt) narrow(run *replay.Run) error {
 	return nil
 }
 
-func (b *Brokers) forecast(ctx context.Context, of ReplayOf, _ func(string)) (*replay.Forecast, error) {
+func (b *Brokers) forecast(ctx context.Context, of ReplayOf, say func(string)) (*replay.Forecast, error) {
 	users, err := b.users(ctx)
 	if err == nil {
 		err = users.Suppressed.Recognised()
@@ -62,7 +62,11 @@ func (b *Brokers) forecast(ctx context.Context, of ReplayOf, _ func(string)) (*r
 	if err != nil {
 		return nil, err
 	}
-	return b.replays().Plan(ctx, run, b.Workspace.Load(), b.Judge(), users.Suppressed.Has)
+	operator := b.replays()
+	operator.Progress = func(done, total int64) {
+		say("read " + terminal.Count(done) + " of " + terminal.Count(total) + " events")
+	}
+	return operator.Plan(ctx, run, b.Workspace.Load(), b.Judge(), users.Suppressed.Has)
 }
 
 func (b *Brokers) startReplay(ctx context.Context, of ReplayOf) (string, error) {

@@ -82,6 +82,19 @@ func (f *Letters) take(of LettersOf, l *deadletters.Letter) {
 	f.Newest = append(f.Newest, lineOf(l))
 }
 
+// largest are the groups with the most dead letters, in the order of their names.
+func (f *Letters) largest(most int) []letterGroup {
+	byName := func(a, b letterGroup) int {
+		return cmp.Or(cmp.Compare(a.destination, b.destination), cmp.Compare(a.reason, b.reason))
+	}
+	all := slices.SortedFunc(maps.Keys(f.groups), func(a, b letterGroup) int {
+		return cmp.Or(cmp.Compare(f.groups[b].all, f.groups[a].all), byName(a, b))
+	})
+	all = all[:min(most, len(all))]
+	slices.SortFunc(all, byName)
+	return all
+}
+
 func lineOf(l *deadletters.Letter) LetterLine {
 	h := &l.Headers
 	line := LetterLine{
@@ -108,6 +121,7 @@ type deadLettersView struct {
 	Reason, Since          string
 	Reasons, Backs         []option
 	Groups                 []groupRow
+	MoreGroups             int // with fewer dead letters than those
 	Rows                   []letterRow
 	FoundText, Read, Shown string
 	Redrive                string // URL of a plan for them; empty: a redrive goes by no text
@@ -175,9 +189,8 @@ func text(err error) string {
 
 func (d *deadLettersView) fill(found *Letters, number string) {
 	d.FoundText, d.Read, d.Cut = terminal.Count(found.Found), terminal.Count(found.Read), found.Cut
-	groups := slices.SortedFunc(maps.Keys(found.groups), func(a, b letterGroup) int {
-		return cmp.Or(cmp.Compare(a.destination, b.destination), cmp.Compare(a.reason, b.reason))
-	})
+	groups := found.largest(perPage)
+	d.MoreGroups = len(found.groups) - len(groups)
 	for _, g := range groups {
 		n := found.groups[g]
 		d.Groups = append(d.Groups, groupRow{g.destination, g.reason, terminal.Count(n.all), terminal.Count(n.redriven)})

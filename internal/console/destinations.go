@@ -127,13 +127,15 @@ func (p *pager) link(u *url.URL) {
 }
 
 // paged returns the rows of a page; the nearest where there is none of that number.
-func paged[R any](rows []R, number string) ([]R, pager) {
-	p := pager{Found: len(rows), Last: max(1, (len(rows)+perPage-1)/perPage)}
+func paged[R any](rows []R, number string) ([]R, pager) { return pagedBy(perPage, rows, number) }
+
+func pagedBy[R any](each int, rows []R, number string) ([]R, pager) {
+	p := pager{Found: len(rows), Last: max(1, (len(rows)+each-1)/each)}
 	n, err := strconv.Atoi(number)
 	if err != nil {
 		n = 1
 	}
 	p.Number = min(max(n, 1), p.Last)
-	from := (p.Number - 1) * perPage
-	return rows[from:min(from+perPage, len(rows))], p
+	from := (p.Number - 1) * each
+	return rows[from:min(from+each, len(rows))], p
 }

@@ -1,13 +1,18 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/anabranch/anabranch/internal/messagetrace"
+	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/router/replay"
 	"github.com/anabranch/anabranch/schemas"
@@ -30,6 +35,7 @@ type eventView struct {
 	permission
 
 	MessageID, User, Since string
+	Only                   string // what the ids of destinations hold that are shown
 	Backs                  []option
 	Calls                  []callView
 	Remarks                []string
@@ -43,6 +49,7 @@ type callView struct {
 	Violations         []messagetrace.Violation
 	Remarks            []string
 	Destinations       []outcomeView
+	More               string // what became of it at the others; empty: there are none
 }
 
 // outcomeView is what became of a call at a destination, or, without an id, as a whole.
@@ -59,7 +66,7 @@ type momentView struct{ At, Text string }
 
 // event traces calls.
 func (c *Console) event(v *visit) (*content, error) {
-	view := eventView{MessageID: v.text("id"), User: v.text("user"), Backs: backs(), permission: c.permits(v)}
+	view := eventView{MessageID: v.text("id"), User: v.text("user"), Only: v.text("destination"), Backs: backs(), permission: c.permits(v)}
 	of := CallOf{MessageID: view.MessageID, User: view.User}
 	var err error
 	if view.Since, of.Back, err = v.back(); err != nil {
@@ -82,11 +89,11 @@ func (c *Console) event(v *visit) (*content, error) {
 func (e *eventView) fill(t *messagetrace.Trace, w *workspace.Snapshot) {
 	e.Remarks, e.Searched = t.Remarks(), t.Searched.Text()
 	for i := range t.Calls {
-		e.Calls = append(e.Calls, callOf(&t.Calls[i], w))
+		e.Calls = append(e.Calls, callOf(&t.Calls[i], e.Only, w))
 	}
 }
 
-func callOf(c *messagetrace.Call, w *workspace.Snapshot) callView {
+func callOf(c *messagetrace.Call, only string, w *workspace.Snapshot) callView {
 	view := callView{
 		What: c.What(), Source: c.Source, User: c.User, Violations: c.Violations, Remarks: c.Notes,
 		Moments: []momentView{{c.ReceivedAt.UTC().Format(clock), c.Came()}},
@@ -94,12 +101,47 @@ func callOf(c *messagetrace.Call, w *workspace.Snapshot) callView {
 	if c.RoutedAt != nil {
 		view.Moments = append(view.Moments, momentView{c.RoutedAt.UTC().Format(clock), c.Routing()})
 	}
-	for i := range c.Destinations {
-		outcome := outcomeOf(&c.Destinations[i])
+	shown, more := foremost(c.Destinations, only)
+	for _, d := range shown {
+		outcome := outcomeOf(d)
 		outcome.Again = againTo(c, outcome.ID, w)
 		view.Destinations = append(view.Destinations, outcome)
 	}
+	view.More = more
 	return view
+}
+
+// foremost are the outcomes at destinations whose ids hold a text; where there are too many for
+// a page, those that have not come to a good end first. What became of the call at the others
+// is said by number.
+func foremost(all []messagetrace.Destination, only string) (shown []*messagetrace.Destination, more string) {
+	for i := range all {
+		if holds(only, all[i].ID) {
+			shown = append(shown, &all[i])
+		}
+	}
+	if len(shown) <= perPage {
+		return shown, ""
+	}
+	slices.SortStableFunc(shown, func(a, b *messagetrace.Destination) int { return cmp.Compare(rank(a.Outcome), rank(b.Outcome)) })
+	counts := make(map[string]int64)
+	for _, d := range shown[perPage:] {
+		counts[string(d.Outcome)]++
+	}
+	texts := make([]string, 0, len(counts))
+	for _, outcome := range slices.Sorted(maps.Keys(counts)) {
+		texts = append(texts, terminal.Count(counts[outcome])+" "+outcome)
+	}
+	return shown[:perPage], strings.Join(texts, ", ")
+}
+
+// rank orders outcomes by how much there is to do about them, the most first.
+func rank(o messagetrace.Outcome) int {
+	order := []messagetrace.Outcome{messagetrace.Dead, messagetrace.Waiting, messagetrace.Unknown, messagetrace.Delivered}
+	if i := slices.Index(order, o); i >= 0 {
+		return i
+	}
+	return len(order)
 }
 
 // againTo is where it is planned to send a call to a destination once more; empty: there is

@@ -149,8 +149,8 @@ func samplePersonas(text string) PersonasQuestions {
 		Explain: func(context.Context, ExplainOf, func(string)) (*ask.Explanation, error) {
 			return &ask.Explanation{Key: "buyers", UserID: text, Tree: &ask.Node{Node: "all", Children: []*ask.Node{leaf}}, AsOf: noon, Deleted: 1_204}, nil
 		},
-		History: func(context.Context, HistoryOf, func(string)) ([]ask.Told, error) {
-			return []ask.Told{{At: noon, UserID: text, Key: "buyers", Kind: "audience", Value: value, Version: 2, Cause: "event", MessageID: text}}, nil
+		History: func(context.Context, HistoryOf, func(string)) (*History, error) {
+			return &History{All: 1, Newest: []ask.Told{{At: noon, UserID: text, Key: "buyers", Kind: "audience", Value: value, Version: 2, Cause: "event", MessageID: text}}}, nil
 		},
 		Preview: func(context.Context, string, func(string)) (*ask.Preview, error) {
 			return &ask.Preview{Definitions: []ask.Difference{{Key: "buyers", Kind: "audience", Version: 2, Enter: 1_204, Sample: []ask.Reason{{UserID: text, Value: value, Tree: leaf}}}}}, nil
@@ -188,7 +188,7 @@ func sampleRecord(i int, text string) *kgo.Record {
 // say.
 func questionsAbout(text string) Questions {
 	return Questions{
-		Status:    func(context.Context) (*status.Report, error) { return sample(), nil },
+		Status:    func(context.Context, func(string)) (*status.Report, error) { return sample(), nil },
 		Deletions: func(context.Context) (*Deletions, error) { return sampleDeletions(text), nil },
 		Letters: func(_ context.Context, of LettersOf, _ func(string)) (*Letters, error) {
 			found := &Letters{Read: 3}

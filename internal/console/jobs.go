@@ -18,6 +18,7 @@ type jobRow struct{ ID, What, By, Began, State string }
 // jobView is one piece of work.
 type jobView struct {
 	permission
+	pager
 
 	ID, What, By, Began, Ended, Took string
 	Running                          bool
@@ -51,7 +52,10 @@ func (c *Console) job(v *visit) (*content, error) {
 	if !known {
 		return nil, &problem{http.StatusNotFound, "there is no such job in this process: it may have been restarted, or the job begun in another one"}
 	}
-	shown := &content{title: "Job", view: jobOf(&found, v.now, c.permits(v))}
+	view := jobOf(&found, v.now, c.permits(v))
+	view.Result, view.pager = pagedLines(found.Result, v.text("page"))
+	view.link(v.URL)
+	shown := &content{title: "Job", view: view}
 	if found.Running() {
 		shown.again = soon
 	}

@@ -87,7 +87,7 @@ func TestManyDestinations(t *testing.T) {
 			r.Destinations = append(r.Destinations, status.Destination{ID: fmt.Sprintf("d-%05d", i), State: status.Enabled})
 		}
 		r.Destinations[9_000].Retrying.Events = 1
-		set.Questions.Status = func(context.Context) (*status.Report, error) { return r, nil }
+		set.Questions.Status = func(context.Context, func(string)) (*status.Report, error) { return r, nil }
 		set.Workspace = workspace.NewLive(workspace.NewSnapshot(nil, []workspace.Destination{{ID: "d-00077", Name: "Zürich CRM"}}))
 	})
 	tests := map[string]struct {
@@ -120,7 +120,7 @@ func TestAPageWaitsForItsAnswer(t *testing.T) {
 	t.Parallel()
 	answer := make(chan struct{})
 	c := newConsole(t, func(set *Settings) {
-		set.Questions.Status = func(ctx context.Context) (*status.Report, error) {
+		set.Questions.Status = func(ctx context.Context, _ func(string)) (*status.Report, error) {
 			select {
 			case <-answer:
 				return sample(), nil
@@ -147,7 +147,9 @@ func TestAPageWaitsForItsAnswer(t *testing.T) {
 func TestAPageWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	c := newConsole(t, func(set *Settings) {
-		set.Questions.Status = func(context.Context) (*status.Report, error) { return nil, errors.New("broker unavailable") }
+		set.Questions.Status = func(context.Context, func(string)) (*status.Report, error) {
+			return nil, errors.New("broker unavailable")
+		}
 	})
 	if page := look(t, c, Path+"/"); !strings.Contains(page, "Broker unavailable.") {
 		t.Errorf("the page does not say why there is nothing:\n%s", page)

@@ -36,6 +36,15 @@ type HistoryOf struct {
 	Back time.Duration
 }
 
+// History is what was told of a key or of a user.
+type History struct {
+	Newest []ask.Told // [mostTold] at most, the oldest of them first
+	All    int64      // how many there are
+}
+
+// mostTold is how many changes are listed that were told.
+const mostTold = 1000
+
 // membersView is a page of an audience's members.
 type membersView struct {
 	progress
@@ -232,6 +241,7 @@ type historyView struct {
 	Name, Since string
 	Backs       []option
 	Rows        []toldRow
+	Shown, All  string // how many are listed, the newest, of how many; empty: all are
 }
 
 type toldRow struct{ At, User, Key, Value, Version, Cause, MessageID, Trace string }
@@ -256,8 +266,11 @@ func (c *Console) history(v *visit) (*content, error) {
 	return &content{title: "What was told of " + name, again: again(&a, 0), view: view}, nil
 }
 
-func (h *historyView) fill(all []ask.Told, number string) {
-	all = slices.Clone(all)
+func (h *historyView) fill(found *History, number string) {
+	if listed := int64(len(found.Newest)); listed < found.All {
+		h.Shown, h.All = terminal.Count(listed), terminal.Count(found.All)
+	}
+	all := slices.Clone(found.Newest)
 	slices.Reverse(all)
 	all, h.pager = paged(all, number)
 	for i := range all {

@@ -22,7 +22,7 @@ type PersonasQuestions struct {
 	Members func(ctx context.Context, of MembersOf, say func(string)) (*Members, error)
 	Profile func(ctx context.Context, user string, say func(string)) (*ask.Profile, error)
 	Explain func(ctx context.Context, of ExplainOf, say func(string)) (*ask.Explanation, error)
-	History func(ctx context.Context, of HistoryOf, say func(string)) ([]ask.Told, error)
+	History func(ctx context.Context, of HistoryOf, say func(string)) (*History, error)
 	// Preview is what definitions would change that have been written, as [wsfile.Edit] reads
 	// them.
 	Preview func(ctx context.Context, written string, say func(string)) (*ask.Preview, error)
@@ -39,7 +39,7 @@ type askedPersonas struct {
 	members *asking.Shared[MembersOf, *Members]
 	profile *asking.Shared[string, *ask.Profile]
 	explain *asking.Shared[ExplainOf, *ask.Explanation]
-	history *asking.Shared[HistoryOf, []ask.Told]
+	history *asking.Shared[HistoryOf, *History]
 	preview *asking.Shared[string, *ask.Preview]
 	check   *asking.Shared[struct{}, *ask.Verdict]
 	resync  *asking.Shared[ask.Resyncing, string] // what it would do
@@ -152,6 +152,7 @@ type personaView struct {
 	Partitions   []partitionRow
 	Differences  string   // between two versions, as the command prints them
 	Destinations []string // that are told of definitions
+	Many         bool     // there are too many of them for a list
 }
 
 // versionRow is a version, and what differs from the one before it.
@@ -171,6 +172,7 @@ func (c *Console) persona(v *visit) (*content, error) {
 	}
 	inForce := c.Workspace.Load()
 	view := personaView{Key: key, permission: c.permits(v), following: followingOf(v), Destinations: told(inForce)}
+	view.Many = len(view.Destinations) > perPage
 	w := ask.Of(inForce)
 	if err := view.define(&w, v.text("from"), v.text("to")); err != nil {
 		return nil, err

@@ -26,8 +26,9 @@ func (b *Brokers) personas() PersonasQuestions {
 		Explain: func(ctx context.Context, of ExplainOf, say func(string)) (*ask.Explanation, error) {
 			return ask.Explain(ctx, b.ofUsers(say), of.Key, of.User, of.Failing)
 		},
-		History: func(ctx context.Context, of HistoryOf, say func(string)) ([]ask.Told, error) {
-			return ask.History(ctx, b.ofUsers(say), of.Name, ago(time.Now(), of.Back))
+		History: func(ctx context.Context, of HistoryOf, say func(string)) (*History, error) {
+			newest, all, err := ask.History(ctx, b.ofUsers(say), of.Name, ask.Span{Since: ago(time.Now(), of.Back), Newest: mostTold})
+			return &History{newest, all}, err
 		},
 		Preview: b.preview,
 		Check: func(ctx context.Context, say func(string)) (*ask.Verdict, error) {

@@ -242,7 +242,7 @@ func TestPersonasFromBrokers(t *testing.T) {
 	members, err := q.Members(t.Context(), MembersOf{Key: "buyers"}, say)
 	note("members")(*members, err)
 	told, err := q.History(t.Context(), HistoryOf{Name: "buyers", Back: time.Hour}, say)
-	note("history")(len(told), err)
+	note("history")(told.All, err)
 	preview, err := q.Preview(t.Context(), "- {id: buyers, when: {did: y}}", say)
 	note("preview")(preview.Definitions[0].Version, err)
 	plan, err := q.Resync(t.Context(), of, say)

@@ -55,13 +55,14 @@ func (of *RedriveOf) words() string {
 type redriveView struct {
 	progress
 	permission
+	pager
 
 	What   string
 	Plan   string // as the command prints it
 	Fields map[string]string
 	Rate   int
 	Most   int
-	Before string // URL of the plan with what was redriven before; empty: it is in it
+	Repeat string // URL of the plan with what was redriven before; empty: it is in it
 }
 
 const usualRate = 100
@@ -76,13 +77,15 @@ func (c *Console) redrive(v *visit) (*content, error) {
 	plan.Rate = 1
 	a := c.asked.redrive.Ask(v.Context(), plan)
 	view := redriveView{
-		progress: progressOf(&a, v.now), permission: c.permits(v), What: of.words(), Plan: a.Value, Rate: of.Rate, Most: redrive.MaxRate, Fields: of.fields(),
+		progress: progressOf(&a, v.now), permission: c.permits(v), What: of.words(), Rate: of.Rate, Most: redrive.MaxRate, Fields: of.fields(),
 	}
 	if of.Again.IsZero() {
 		with := of
 		with.Again = v.now
-		view.Before = Path + "/redrive?" + with.query()
+		view.Repeat = Path + "/redrive?" + with.query()
 	}
+	view.Plan, view.pager = pagedLines(a.Value, v.text("page"))
+	view.link(&url.URL{Path: Path + "/redrive", RawQuery: of.query()})
 	return &content{title: "Redrive", again: again(&a, 0), view: view}, nil
 }
 

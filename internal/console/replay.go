@@ -17,6 +17,7 @@ import (
 type replayView struct {
 	progress
 	permission
+	pager
 
 	ID       string
 	Row      runRow
@@ -27,6 +28,8 @@ type replayView struct {
 	Resting  bool // it is paused
 	Rate     int
 	Most     int
+	Search   string // what the ids of Parts hold
+	Find     bool   // there are more of them than on a page
 	Parts    []partView
 	Unwanted bool // it is cancelled, and its routers have not said so yet
 }
@@ -42,7 +45,7 @@ func replayPath(id string) string { return Path + "/replay?id=" + url.QueryEscap
 
 // replay shows how far a run is, and follows it.
 func (c *Console) replay(v *visit) (*content, error) {
-	view := replayView{ID: v.text("id"), permission: c.permits(v), Most: replay.MaxRate}
+	view := replayView{ID: v.text("id"), Search: v.text("q"), permission: c.permits(v), Most: replay.MaxRate}
 	a := c.asked.past.Ask(v.Context(), struct{}{})
 	view.progress = progressOf(&a, v.now)
 	shown := &content{title: "Replay " + view.ID, again: again(&a, 0)}
@@ -50,7 +53,8 @@ func (c *Console) replay(v *visit) (*content, error) {
 		e := a.Value.run(view.ID)
 		switch {
 		case e != nil:
-			view.fill(e)
+			view.fill(e, v.text("page"))
+			view.link(v.URL)
 			if goesOn(e) {
 				shown.again = again(&a, 2*soon)
 			}
@@ -62,14 +66,22 @@ func (c *Console) replay(v *visit) (*content, error) {
 	return shown, nil
 }
 
-func (w *replayView) fill(e *replay.Entry) {
+func (w *replayView) fill(e *replay.Entry, number string) {
 	w.Row, w.Open, w.Rate = runRowOf(e), !e.Over() && e.Run.Wish != replay.Cancelled, e.Run.Rate
 	w.Resting, w.Unwanted = e.Run.Wish == replay.Paused, e.Run.Wish == replay.Cancelled && !e.Over()
 	s := replay.StatusOf(e)
 	w.Done = int(s.Read * 100 / max(s.Total, 1))
 	w.Asked = terminal.Moment(e.Run.CreatedAt)
 	w.Choice = choiceFacts(&e.Run.Choice)
+	w.Find = len(e.Run.Destinations) > perPage
+	var found []string
 	for _, id := range e.Run.Destinations {
+		if holds(w.Search, id) {
+			found = append(found, id)
+		}
+	}
+	found, w.pager = paged(found, number)
+	for _, id := range found {
 		part := partView{Destination: id, State: "not begun", Sent: "0", Left: "-"}
 		if p := e.Parts[id]; p != nil {
 			part.State, part.Sent, part.Left, part.Why = string(p.State), terminal.Count(p.Sent), leftOut(p.Left), p.Note

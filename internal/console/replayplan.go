@@ -45,6 +45,7 @@ type planForm struct {
 type replayPlanView struct {
 	progress
 	permission
+	pager
 
 	Form     planForm
 	One      string // the event, where it is one alone
@@ -53,6 +54,7 @@ type replayPlanView struct {
 	Events   string // that were received then
 	Span     string // from the first to the last that would be sent
 	Takes    string
+	Sum      string // how many would be sent in all
 	Rows     []expectedView
 	Doubt    string // what the difference can't say; empty: it says all
 	Nothing  bool   // to be sent
@@ -79,12 +81,22 @@ func (c *Console) planReplay(v *visit) (*content, error) {
 		view.One = fmt.Sprintf("%s[%d]@%d", schemas.TopicRawEvents, of.One.Partition, of.One.Offset)
 	}
 	if a.Known() {
-		view.fill(a.Value, of.Rate)
+		view.fill(a.Value, of.Rate, v.text("page"))
+		view.link(of.pinned())
 	}
 	return &content{title: "Plan of a replay", again: again(&a, 0), view: view}, nil
 }
 
-func (w *replayPlanView) fill(f *replay.Forecast, rate int) {
+// pinned is the page of the same plan, whenever it is looked at.
+func (of *ReplayOf) pinned() *url.URL {
+	query := url.Values{"rate": {strconv.Itoa(of.Rate)}}
+	for name, value := range of.fields() {
+		query.Set(name, value)
+	}
+	return &url.URL{Path: Path + "/replay/plan", RawQuery: query.Encode()}
+}
+
+func (w *replayPlanView) fill(f *replay.Forecast, rate int, number string) {
 	w.Received, w.Events, w.Nothing = received(f.Run), terminal.Count(f.Events), f.Total() == 0
 	if !w.Nothing {
 		w.Span = terminal.Moment(f.First) + " to " + terminal.Moment(f.Last)
@@ -99,7 +111,10 @@ func (w *replayPlanView) fill(f *replay.Forecast, rate int) {
 		}
 		return terminal.Count(n)
 	}
-	for _, id := range slices.Sorted(maps.Keys(f.Destinations)) {
+	ids := slices.Sorted(maps.Keys(f.Destinations))
+	w.Sum = terminal.Count(f.Total()) + " to " + terminal.Count(int64(len(ids))) + " destinations"
+	ids, w.pager = paged(ids, number)
+	for _, id := range ids {
 		e := f.Destinations[id]
 		w.Rows = append(w.Rows, expectedView{
 			Destination: id, Send: terminal.Count(e.Send), Types: typesOf(e.ByType), Left: leftOut(e.Left),

@@ -3,7 +3,6 @@ package console
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/anabranch/anabranch/ingest/imports"
 	"github.com/anabranch/anabranch/internal/terminal"
@@ -96,7 +95,7 @@ func runRowOf(e *replay.Entry) runRow {
 	}
 	return runRow{
 		ID: s.ID, State: s.State, Read: share(s.Read, s.Total), Sent: terminal.Count(s.Sent), Left: terminal.Count(left), Rate: strconv.Itoa(e.Run.Rate),
-		Remaining: remaining(e), Received: received(&e.Run), Destinations: strings.Join(e.Run.Destinations, ", "),
+		Remaining: remaining(e), Received: received(&e.Run), Destinations: few(e.Run.Destinations),
 	}
 }
 

@@ -224,7 +224,7 @@ func TestFromBrokers(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := FromBrokers(b)
-	if _, err := q.Status(t.Context()); err != nil {
+	if _, err := q.Status(t.Context(), func(string) {}); err != nil {
 		t.Errorf("status: %v", err)
 	}
 	if all, err := q.Deletions(t.Context()); err != nil || len(all.Requests) != 0 || all.Suppressed != 0 {

@@ -317,7 +317,7 @@ func TestNaughtyStrings(t *testing.T) {
 			r.DeadLetters.Groups[0].Destination, r.DeadLetters.Groups[0].Detail = text, text
 			r.Advice = []status.Advice{{About: text, Problem: text, Do: text}}
 			set.Questions = questionsAbout(text)
-			set.Questions.Status = func(context.Context) (*status.Report, error) { return r, nil }
+			set.Questions.Status = func(context.Context, func(string)) (*status.Report, error) { return r, nil }
 			buyers := workspace.Audience{Audience: sampleAudience("7d"), Edition: workspace.Edition{Version: 2, Earlier: []workspace.Earlier{{Version: 1, Definition: sampleJSON("1d")}}}}
 			buyers.Name = text
 			set.Workspace = workspace.NewLive((&workspace.Document{

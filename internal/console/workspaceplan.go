@@ -86,14 +86,16 @@ func (h *heldPlans) find(id, by string) (*heldPlan, error) {
 // workspacePlanView is the form for a workspace file, and what the file would change.
 type workspacePlanView struct {
 	permission
+	pager // of Difference
 
 	File       string // that this process keeps in force; empty: none
 	ID         string // of the plan; empty: there is none
 	Wrong      string // with the file, line by line
 	Difference string
-	Topics     []string
-	Same       bool   // nothing would change
-	Until      string // when the plan is forgotten
+	Topics     []string // a few of those that would be created
+	Created    int      // how many would be
+	Same       bool     // nothing would change
+	Until      string   // when the plan is forgotten
 }
 
 func workspacePlanPath(id string) string { return Path + "/workspace/plan?id=" + url.QueryEscape(id) }
@@ -106,15 +108,17 @@ func (c *Console) showWorkspacePlan(v *visit) (*content, error) {
 		if err != nil {
 			return nil, err
 		}
-		view.fill(held)
+		view.fill(held, v.text("page"))
+		view.link(v.URL)
 	}
 	return &content{title: "Apply a workspace file", view: view}, nil
 }
 
-func (w *workspacePlanView) fill(held *heldPlan) {
+func (w *workspacePlanView) fill(held *heldPlan, number string) {
 	w.ID, w.Wrong, w.Until = held.id, held.wrong, terminal.Moment(held.made.Add(planLife))
 	if p := held.WorkspacePlan; p != nil {
-		w.Difference, w.Topics, w.Same = p.Difference, p.Topics, len(p.Plan.Changes) == 0
+		w.Difference, w.pager = pagedLines(p.Difference, number)
+		w.Topics, w.Created, w.Same = p.Topics[:min(perPage, len(p.Topics))], len(p.Topics), len(p.Plan.Changes) == 0
 	}
 }
 

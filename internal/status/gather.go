@@ -17,6 +17,7 @@ import (
 	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/internal/kafka/txn/hanging"
 	"github.com/anabranch/anabranch/internal/pipeline"
+	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -36,6 +37,14 @@ type Settings struct {
 	// are none.
 	Replays func(context.Context) ([]Replay, error)
 	Imports func(context.Context) ([]Import, error)
+	// Progress is told what is being done, now and then; nil: nobody wants to know.
+	Progress func(string)
+}
+
+func (set *Settings) say(text string) {
+	if set.Progress != nil {
+		set.Progress(text)
+	}
 }
 
 // window is how long an event is retried.
@@ -66,9 +75,10 @@ func gather(ctx context.Context, set Settings, lim limits) (*Report, error) {
 		return nil, err
 	}
 	t := newTally(now)
-	if err = scan(ctx, set.Kafka, spans, lim, t.add); err != nil {
+	if err = scan(ctx, set.Kafka, spans, lim, set.counting(spans, lim, t.add)); err != nil {
 		return nil, err
 	}
+	l.say("looking for runs, and at the last hour")
 	if err = l.stillPending(ctx); err != nil {
 		return nil, err
 	}
@@ -151,6 +161,7 @@ func (l *look) positions(ctx context.Context) error {
 	}
 	var names []string
 	for _, s := range l.Stages.Grouped() {
+		l.say("looking up how far " + s.Name + " is with " + terminal.Count(int64(len(existing))) + " topics")
 		r := &reader{Stage: s, pending: make(map[string]map[int32]int64)}
 		l.readers, names = append(l.readers, r), append(names, s.Group.Name)
 		read := s.Consumed(existing)

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka/ranges"
+	"github.com/anabranch/anabranch/internal/terminal"
 )
 
 // limits bound what is read for a report.
@@ -29,6 +30,24 @@ type span struct {
 
 	reader string
 	done   func(*kgo.Record) bool // by the stage, although it is in the span
+}
+
+// toldEach is after how many records it is said how many were read.
+const toldEach = 1_000
+
+// counting says how much of what is to be read was handed to each.
+func (set *Settings) counting(spans []*span, lim limits, each func(*span, *kgo.Record)) func(*span, *kgo.Record) {
+	total, n := int64(0), int64(0)
+	for _, s := range spans {
+		total += min(s.Left(), int64(lim.PerSpan))
+	}
+	total = min(total, int64(lim.Total))
+	return func(s *span, r *kgo.Record) {
+		if n++; n%toldEach == 0 {
+			set.say("read " + terminal.Count(n) + " of " + terminal.Count(total) + " events that wait or were given up")
+		}
+		each(s, r)
+	}
 }
 
 // scan hands the committed records of spans to each, as far as the limits allow. That

@@ -113,7 +113,7 @@ func (b *bench) holding(t *testing.T, c *engine.Catalogue, key string) (all []st
 func (b *bench) entered(t *testing.T, key string) map[string]time.Time {
 	t.Helper()
 	at := make(map[string]time.Time)
-	all, err := History(t.Context(), &b.Log, key, time.Time{})
+	all, _, err := History(t.Context(), &b.Log, key, Span{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,9 +325,12 @@ func TestHistory(t *testing.T) {
 		}
 		want := []change{{"true", "event", 1}, {"false", "timer", 1}, {"true", "edit", 2}}
 		for _, name := range []string{"buyers", "ann"} {
-			all, err := History(t.Context(), &b.Log, name, time.Time{})
-			if err != nil {
-				t.Fatal(err)
+			all, found, err := History(t.Context(), &b.Log, name, Span{})
+			if err != nil || found != int64(len(all)) {
+				t.Fatal(found, err)
+			}
+			if last, among, lastErr := History(t.Context(), &b.Log, name, Span{Newest: 1}); lastErr != nil || among != found || !cmp.Equal(all[len(all)-1:], last, cmp.AllowUnexported(Told{})) {
+				t.Errorf("the last of %s is %+v of %d, %v", name, last, among, lastErr)
 			}
 			var got []change
 			for _, told := range all {
@@ -370,7 +373,7 @@ func TestNamesThatThereAreNot(t *testing.T) {
 		near("explain", err, user)
 		_, err = Look(t.Context(), &b.Log, user.Name)
 		near("profile", err, user)
-		_, err = History(t.Context(), &b.Log, user.Name, time.Time{})
+		_, _, err = History(t.Context(), &b.Log, user.Name, Span{})
 		near("history", err, Unknown{"audience, computed trait or user", user.Name, user.Near})
 		_, err = Look(t.Context(), &b.Log, "somebody else")
 		near("profile", err, Unknown{"user", "somebody else", ""})

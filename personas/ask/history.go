@@ -31,35 +31,43 @@ type Told struct {
 	offset    int64
 }
 
+// Span says which changes are wanted.
+type Span struct {
+	Since time.Time // those on calls that were taken in then or later; zero: all
+	// Newest is how many of them, the last ones; 0: all.
+	Newest int
+}
+
 // History returns every change that was told of a key, or if there is no such definition,
-// every one that was told of a user, the oldest first, as far as raw-events goes back. The
-// error is an [Unknown] where neither the one nor the other is there. It needs memory for
-// all that it returns.
-func History(ctx context.Context, log *Log, name string, since time.Time) ([]Told, error) {
+// every one that was told of a user, the oldest first, as far as raw-events goes back, and how
+// many there are. The error is an [Unknown] where neither the one nor the other is there. It
+// needs memory for about twice what it returns.
+func History(ctx context.Context, log *Log, name string, span Span) (told []Told, found int64, err error) {
+	ofKey := func(t *Told) bool { return t.Key == name }
 	_, unknown := log.Workspace.find(name)
 	if unknown == nil {
-		return log.told(ctx, nil, since, func(t *Told) bool { return t.Key == name })
+		return log.told(ctx, nil, span, ofKey)
 	}
 	n, err := log.partitions(ctx)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	of, err := log.told(ctx, []int32{home(name, n)}, since, func(t *Told) bool { return t.UserID == name })
-	if err != nil || len(of) > 0 {
-		return of, err
+	told, found, err = log.told(ctx, []int32{home(name, n)}, span, func(t *Told) bool { return t.UserID == name })
+	if err != nil || found > 0 {
+		return told, found, err
 	}
 	// A definition that was deleted was told of, and a user need not have been.
-	if of, err = log.told(ctx, nil, since, func(t *Told) bool { return t.Key == name }); err != nil || len(of) > 0 {
-		return of, err
+	if told, found, err = log.told(ctx, nil, span, ofKey); err != nil || found > 0 {
+		return told, found, err
 	}
 	c, err := log.Workspace.compile()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if _, err := log.user(ctx, c, name); err != nil {
-		return nil, bothUnknown(name, unknown, err)
+		return nil, 0, bothUnknown(name, unknown, err)
 	}
-	return []Told{}, nil
+	return []Told{}, 0, nil
 }
 
 func bothUnknown(name string, key, user error) error {
@@ -70,13 +78,15 @@ func bothUnknown(name string, key, user error) error {
 	return &Unknown{"audience, computed trait or user", name, cmp.Or(k.Near, u.Near)}
 }
 
-func (l *Log) told(ctx context.Context, nums []int32, since time.Time, wanted func(*Told) bool) ([]Told, error) {
-	of, err := l.rangesSince(ctx, schemas.TopicRawEvents, nums, since)
+// told returns the changes of some partitions that are wanted, nil: of all, and how many
+// there are.
+func (l *Log) told(ctx context.Context, nums []int32, span Span, wanted func(*Told) bool) ([]Told, int64, error) {
+	of, err := l.rangesSince(ctx, schemas.TopicRawEvents, nums, span.Since)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	all := []Told{}
 	last := make(map[int32]Told) // by partition
+	kept := latest{most: span.Newest, told: []Told{}}
 	err = l.read(ctx, schemas.TopicRawEvents, of, func(rec *kgo.Record) error {
 		t, ok, broken := toldBy(rec)
 		if broken != nil || !ok {
@@ -85,14 +95,37 @@ func (l *Log) told(ctx context.Context, nums []int32, since time.Time, wanted fu
 		before := last[rec.Partition]
 		last[rec.Partition] = t
 		if !before.same(&t) && wanted(&t) {
-			all = append(all, t)
+			kept.take(&t)
 		}
 		return nil
 	})
-	slices.SortStableFunc(all, func(a, b Told) int {
+	kept.trim()
+	return kept.told, kept.found, err
+}
+
+// latest keeps those changes that were told last, whatever the order in which it is told of
+// them.
+type latest struct {
+	most  int // 0: all
+	found int64
+	told  []Told
+}
+
+func (l *latest) take(t *Told) {
+	l.found++
+	if l.told = append(l.told, *t); l.most > 0 && len(l.told) >= 2*l.most {
+		l.trim()
+	}
+}
+
+// trim leaves the latest, the oldest of them first.
+func (l *latest) trim() {
+	slices.SortStableFunc(l.told, func(a, b Told) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.partition, b.partition), cmp.Compare(a.offset, b.offset))
 	})
-	return all, err
+	if more := len(l.told) - l.most; l.most > 0 && more > 0 {
+		l.told = slices.Delete(l.told, 0, more)
+	}
 }
 
 // same reports whether another call tells the same change, as one by identify and one by

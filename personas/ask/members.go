@@ -1,9 +1,9 @@
 package ask
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -23,8 +23,8 @@ type Page struct {
 }
 
 // Members returns those of an audience, as they were told, in the order of their ids, and
-// whether there are more behind the page. It needs memory for all of them that are behind
-// Page.After.
+// whether there are more behind the page. It reads all of the changelog, and needs memory for
+// the page; without a Page.Limit, for all members.
 func Members(ctx context.Context, log *Log, key string, page Page) (members []Member, more bool, err error) {
 	d, err := log.Workspace.find(key)
 	if err != nil {
@@ -37,29 +37,87 @@ func Members(ctx context.Context, log *Log, key string, page Page) (members []Me
 	if err != nil {
 		return nil, false, err
 	}
-	id := engine.ToldIDOf(d.Kind, d.ID)
-	since := make(map[string]time.Time)
-	_, err = log.state(ctx, nil, func(_ int32, user, record []byte) error {
-		if string(user) <= page.After {
+	for after := page.After; ; {
+		f := newFirst(after, page.Limit)
+		if err := log.members(ctx, c, engine.ToldIDOf(d.Kind, d.ID), f); err != nil {
+			return nil, false, err
+		}
+		members = append(members, f.members()...)
+		if page.Limit > 0 && len(members) > page.Limit {
+			return members[:page.Limit], true, nil
+		}
+		if !f.cut {
+			return members, false, nil
+		}
+		after = f.until // so many have left since that the page is not full
+	}
+}
+
+// members tells f of each change of an audience's members that the changelog has.
+func (l *Log) members(ctx context.Context, c *engine.Catalogue, audience engine.ToldID, f *first) error {
+	_, err := l.state(ctx, nil, func(_ int32, user, record []byte) error {
+		if f.outside(user) {
 			return nil
 		}
 		p, broken := c.Decode(record)
 		if broken != nil {
 			return fmt.Errorf("user %q: %w", user, broken)
 		}
-		if told, _ := p.ToldOf(id); told.Member {
-			since[string(user)] = told.At
-		} else {
-			delete(since, string(user))
-		}
+		told, _ := p.ToldOf(audience)
+		f.take(string(user), told.Member, told.At)
 		return nil
 	})
-	for user, at := range since {
-		members = append(members, Member{user, at})
+	return err
+}
+
+// spare is how many more members are kept than are wanted, since some leave later in the log.
+const spare = 1000
+
+// first keeps those members behind a user whose ids come first. What it has in the end are
+// all that there are up to one of them: whoever was put aside once is behind all that are kept.
+type first struct {
+	after string
+	most  int // that are kept, about; 0: all
+	since map[string]time.Time
+	cut   bool   // whether somebody was put aside
+	until string // who is behind is; without cut, nobody
+}
+
+func newFirst(after string, limit int) *first {
+	f := &first{after: after, since: make(map[string]time.Time)}
+	if limit > 0 {
+		f.most = limit + spare
 	}
-	slices.SortFunc(members, func(a, b Member) int { return cmp.Compare(a.UserID, b.UserID) })
-	if page.Limit > 0 && len(members) > page.Limit {
-		members, more = members[:page.Limit], true
+	return f
+}
+
+// outside reports whether a user is not among them, whatever is known of them.
+func (f *first) outside(user []byte) bool {
+	return string(user) <= f.after || f.cut && string(user) > f.until
+}
+
+// take notes what is known of a user from now on, who is not outside.
+func (f *first) take(user string, member bool, since time.Time) {
+	if !member {
+		delete(f.since, user)
+		return
 	}
-	return members, more, err
+	f.since[user] = since
+	if f.most == 0 || len(f.since) < 2*f.most {
+		return
+	}
+	ids := slices.Sorted(maps.Keys(f.since))
+	for _, id := range ids[f.most:] {
+		delete(f.since, id)
+	}
+	f.cut, f.until = true, ids[f.most-1]
+}
+
+// members are those that are kept, in the order of their ids.
+func (f *first) members() []Member {
+	all := make([]Member, 0, len(f.since))
+	for _, id := range slices.Sorted(maps.Keys(f.since)) {
+		all = append(all, Member{id, f.since[id]})
+	}
+	return all
 }

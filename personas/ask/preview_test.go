@@ -35,7 +35,7 @@ func TestPreview(t *testing.T) {
 		before := b.Workspace
 		b.apply(next)
 		settle()
-		told, err := b.told(t.Context(), nil, begun, func(told *Told) bool { return told.Cause == "edit" })
+		told, _, err := b.told(t.Context(), nil, Span{Since: begun}, func(told *Told) bool { return told.Cause == "edit" })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,6 +23,9 @@ import (
 type Operator struct {
 	Kafka  []kgo.Opt // what every client of the process shares
 	Topics *topics.Admin
+	// Progress is told, now and then, how many events of how many a plan has read; nil: nobody
+	// wants to know.
+	Progress func(done, total int64)
 }
 
 // Resolve returns a run of what was received from one time to another, a zero time for the
@@ -265,7 +268,7 @@ func meant(c *Choice, ws *workspace.Snapshot) ([]string, error) {
 
 // Plan says what a run would do. Suppressed tells the users of whom nothing is sent.
 func (o *Operator) Plan(ctx context.Context, run *Run, ws *workspace.Snapshot, judge Judge, suppressed func(userID []byte) bool) (*Forecast, error) {
-	p := planner{run: run, terms: terms{judge: judge, workspace: ws, suppressed: suppressed, today: run.CreatedAt}}
+	p := planner{progress: o.Progress, run: run, terms: terms{judge: judge, workspace: ws, suppressed: suppressed, today: run.CreatedAt}}
 	return p.plan(ctx, o.source(run, ws), o.Kafka, o.Topics.Client)
 }
 

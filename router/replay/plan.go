@@ -55,6 +55,9 @@ type planner struct {
 	terms  terms
 	survey *survey
 	result *Forecast
+	// progress is told, now and then, how many events of how many were read; nil: nobody wants
+	// to know.
+	progress func(done, total int64)
 
 	call   call
 	chosen byPartition
@@ -99,9 +102,14 @@ func (p *planner) expected(destination string) *Expected {
 	return e
 }
 
+// toldEach is after how many events it is said how many were read.
+const toldEach = 1_000
+
 // each takes in one event of the range.
 func (p *planner) each(rec *kgo.Record) error {
-	p.result.Events++
+	if p.result.Events++; p.progress != nil && p.result.Events%toldEach == 0 {
+		p.progress(p.result.Events, p.run.Events())
+	}
 	start := p.run.Ranges[rec.Partition].From
 	p.terms.look(&p.call, &p.run.Choice, rec)
 	if p.call.reason != Unwanted {

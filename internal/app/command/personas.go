@@ -252,7 +252,7 @@ func showHistory(set *flag.FlagSet) Run {
 			return err
 		}
 		return withPersonas(ctx, program, func(log *ask.Log) error {
-			all, err := ask.History(ctx, log, args[0], since)
+			all, _, err := ask.History(ctx, log, args[0], ask.Span{Since: since})
 			if err != nil {
 				return err
 			}

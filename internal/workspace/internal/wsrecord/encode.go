@@ -21,8 +21,13 @@ import (
 // table's records say that this release does not understand stays in them.
 func (t *Table) Encode(changes []workspace.Change, next *workspace.Snapshot) ([]*kgo.Record, error) {
 	records := make([]*kgo.Record, len(changes))
+	entries := make(map[string]map[string]reflect.Value) // by kind: of thousands, once
 	for i, change := range changes {
-		text, err := t.encode(next, change.Kind, change.ID)
+		of := change.Kind
+		if entries[of] == nil {
+			entries[of] = next.Entries(of)
+		}
+		text, err := t.encode(entries[of], of, change.ID)
 		if err != nil {
 			return nil, fmt.Errorf("encode %s %s: %w", change.Kind, change.ID, err)
 		}
@@ -36,9 +41,9 @@ func Applied() *kgo.Record {
 	return &kgo.Record{Key: []byte(keyApplied), Value: []byte("{}")}
 }
 
-// encode returns the value of one record, nil when the snapshot lacks what it is about.
-func (t *Table) encode(s *workspace.Snapshot, of, id string) ([]byte, error) {
-	entry, ok := s.Entries(of)[id]
+// encode returns the value of one record, nil when the entries of its kind lack what it is about.
+func (t *Table) encode(entries map[string]reflect.Value, of, id string) ([]byte, error) {
+	entry, ok := entries[id]
 	if t.shapes[of].Form == kind.Tree {
 		return t.next(of, id, entry)
 	}
