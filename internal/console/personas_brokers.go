@@ -29,6 +29,7 @@ func (b *Brokers) personas() PersonasQuestions {
 		History: func(ctx context.Context, of HistoryOf, say func(string)) ([]ask.Told, error) {
 			return ask.History(ctx, b.ofUsers(say), of.Name, ago(time.Now(), of.Back))
 		},
+		Growth:  b.growth,
 		Preview: b.preview,
 		Check: func(ctx context.Context, say func(string)) (*ask.Verdict, error) {
 			return ask.Check(ctx, b.ofUsers(say))
