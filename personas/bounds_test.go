@@ -65,6 +65,38 @@ func TestWhatIsUnusualIsCounted(t *testing.T) {
 	})
 }
 
+// TestARecordThatWouldBeTooLong for a broker loses what is oldest, which is counted, and its
+// user is told of what is newest.
+func TestARecordThatWouldBeTooLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const notes = 2 * engine.MaxRecordBytes / 4000
+		b := newBench(t, testkit.Virtual(t), engine.Definitions{Traits: []engine.Trait{{Version: 1, Trait: definition.Trait{
+			Common: common("notes"), Take: definition.Unique, Of: definition.Path{"n"}, Event: trackEvent("Note", 0), MaxValues: definition.MaxMaxValues,
+		}}}})
+		r := b.stage(t, b.virtually)
+		start(t, r)
+		virtual.Sleep(5 * time.Second)
+		for i := range notes {
+			b.send(t, b.call(schemas.TypeTrack, "u", time.Now(), fmt.Sprintf(`"event":"Note","properties":{"n":"%d%s"}`, i, strings.Repeat("x", 4000))))
+			virtual.Sleep(time.Second)
+		}
+		virtual.Sleep(5 * time.Second)
+		shed := testutil.ToFloat64(r.processor.metrics.unusual.WithLabelValues("record_full"))
+		longest := 0
+		for _, rec := range b.all(t, schemas.TopicPersonasChangelog) {
+			longest = max(longest, len(rec.Value))
+		}
+		if shed == 0 || longest > engine.MaxRecordBytes || longest < engine.MaxRecordBytes/2 {
+			t.Errorf("%g times something was let go, and the longest record has %d bytes", shed, longest)
+		}
+		all := values(b.heard(t, notes), "notes")["u"]
+		if last := all[len(all)-1]; !strings.Contains(last, fmt.Sprintf(`"%dx`, notes-1)) || strings.Contains(last, `"0x`) {
+			t.Errorf("the newest is not among what was told last, or the oldest is: %.40s", last)
+		}
+	})
+}
+
 // TestAHotUser: however many calls a user makes, a transaction writes them once, and what is
 // kept of them does not grow.
 func TestAHotUser(t *testing.T) {

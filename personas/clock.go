@@ -67,7 +67,7 @@ func (c *clock) heard(num int32, written int64, now time.Time) {
 
 // least is what time it was at a moment by the brokers' clock, or a little earlier: when a tick
 // was written is when it was read, or before that. Before the first tick of a partition was
-// read those of others tell; 0 before any was.
+// read those of others tell; 0 before any was: such a tick moves no clock.
 func (c *clock) least(num int32, at time.Time) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,12 +1,23 @@
 package personas
 
 import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/anabranch/anabranch/personas/internal/engine"
 	"github.com/anabranch/anabranch/personas/internal/message"
+	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 // TestATickThatArrivesLate: it was sent at once, and a silent network brought it to the broker
@@ -22,10 +33,117 @@ func TestATickThatArrivesLate(t *testing.T) {
 		"who knows the brokers' time":          {message.Message{At: 999_990, Late: 2}, 999_990},
 		"whose clock of the brokers is ahead":  {message.Message{At: 1_500_000, Late: 2}, 1_000_000 + late - 2},
 		"who stood still behind the look, too": {message.Message{At: 1_500_000, Late: late + 40}, 1_000_000 - 40},
-		"who does not know it":                 {message.Message{Late: 2}, 1_000_000 + late - 2},
 	} {
 		if got := timeOf(&tt.tick, looked.UnixMilli()+late, looked.Add(time.Minute)); got != tt.want {
 			t.Errorf("%s: it was %d, want %d", name, got, tt.want)
+		}
+	}
+}
+
+// TestTheFirstTickArrivesLate, of a process whose network falls silent: calls that were stored
+// behind its look at the log, and that an open transaction holds back, keep their users where
+// they are.
+func TestTheFirstTickArrivesLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const users = 10
+		b := newBench(t, testkit.Virtual(t), engine.Definitions{Audiences: []engine.Audience{audience("active", "Visit", 1, time.Minute)}})
+		visit := func(kind string) {
+			for i := range users {
+				b.send(t, b.track(fmt.Sprint(kind, i), "Visit", time.Now()))
+			}
+		}
+		stop := start(t, b.stage(t, b.virtually))
+		virtual.Sleep(5 * time.Second)
+		visit("leaves")
+		virtual.Sleep(2 * time.Second)
+		visit("stays")
+		virtual.Sleep(5 * time.Second)
+		stop()
+		looked, mend := b.holdTicks(t)
+		start(t, b.stage(t, b.virtually))
+		<-looked // since somebody is to leave
+		end := b.holdBack(t)
+		visit("stays") // a second before their time is over
+		virtual.Sleep(4 * time.Second)
+		mend()
+		virtual.Sleep(2 * time.Second)
+		end()
+		virtual.Sleep(5 * time.Second)
+		want := make(map[string][]string)
+		for i := range users {
+			want[fmt.Sprint("leaves", i)], want[fmt.Sprint("stays", i)] = []string{"true", "false"}, []string{"true"}
+		}
+		if diff := cmp.Diff(want, values(b.heard(t, 3*users), "active")); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// holdTicks holds up the ticks that are sent from now on, until release is called. They have
+// the time at which the broker takes them, as on brokers that keep time themselves; looked is
+// closed when the first is under way.
+func (b *bench) holdTicks(t *testing.T) (looked <-chan struct{}, release func()) {
+	t.Helper()
+	known, err := kadm.NewClient(b.client).ListTopics(t.Context(), schemas.TopicPersonasInternal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	internal := [16]byte(known[schemas.TopicPersonasInternal].ID)
+	arrived, open := make(chan struct{}), make(chan struct{})
+	first := true
+	b.Fake.ControlKey(kmsg.Produce.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		b.Fake.KeepControl()
+		produce := req.(*kmsg.ProduceRequest)
+		if produce.TransactionID != nil || produce.Topics[0].TopicID != internal {
+			return nil, nil, false
+		}
+		if first {
+			first = false
+			close(arrived)
+		}
+		b.Fake.SleepControl(func() { <-open })
+		restamp(t, produce)
+		return nil, nil, false
+	})
+	return arrived, func() { close(open) }
+}
+
+// restamp has records be of now, each of which is alone in its batch.
+func restamp(t *testing.T, req *kmsg.ProduceRequest) {
+	t.Helper()
+	const sum, summed = 17, 21 // where the checksum of a batch stands, and what it is of
+	for _, topic := range req.Topics {
+		for i := range topic.Partitions {
+			var batch kmsg.RecordBatch
+			if err := batch.ReadFrom(topic.Partitions[i].Records); err != nil || batch.NumRecords != 1 {
+				t.Errorf("a batch of %d records: %v", batch.NumRecords, err)
+			}
+			batch.FirstTimestamp = time.Now().UnixMilli()
+			batch.MaxTimestamp = batch.FirstTimestamp
+			records := batch.AppendTo(nil)
+			binary.BigEndian.PutUint32(records[sum:], crc32.Checksum(records[summed:], crc32.MakeTable(crc32.Castagnoli)))
+			topic.Partitions[i].Records = records
+		}
+	}
+}
+
+// holdBack has nobody see what is written to raw-events until end is called: there is a
+// transaction that has not ended.
+func (b *bench) holdBack(t *testing.T) (end func()) {
+	t.Helper()
+	writer := b.Client(t, manual(), kgo.TransactionalID("another"))
+	if err := writer.BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	for num := range int32(partitions) {
+		if err := writer.ProduceSync(t.Context(), &kgo.Record{Topic: schemas.TopicRawEvents, Partition: num}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func() {
+		if err := writer.EndTransaction(t.Context(), kgo.TryAbort); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -51,6 +51,8 @@
 // have the clock pass calls that are not processed yet (TestALateTick). Nor may it say when it
 // was written, which a network that is silent makes later: it says what time it was at the
 // look, by the brokers' clock, which the tick before it has told (TestATickThatArrivesLate).
+// The first tick of a process knows no such time and moves no clock, or everybody would leave
+// whose calls stand behind its look (TestTheFirstTickArrivesLate).
 //
 // When a call was taken in is what its record says, also where that is later than the
 // transaction was begun that reads it: it was not once, and who recomputed from the log came

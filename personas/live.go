@@ -58,14 +58,23 @@ func (p *processor) live(ctx context.Context, t *runner.Transaction, w *work, re
 	return p.take(ctx, t, w, user, rec)
 }
 
+// tick takes a tick of a partition's clock. One whose process did not know the brokers' time
+// only tells that: the next one is due at once.
+func (p *processor) tick(t *runner.Transaction, w *work, m *message.Message, rec *kgo.Record) {
+	p.metrics.now.ticks++
+	written := rec.Timestamp.UnixMilli()
+	p.ticked(w.num, written)
+	if m.At == 0 {
+		p.again(w.num)
+		return
+	}
+	w.ticks = append(slices.Clip(w.ticks), tick{m.End, timeOf(m, written, t.Begun())})
+}
+
 // timeOf is what time a tick says it was when somebody looked at the end of the log, in Unix
 // milliseconds: not later than any of those who were there say.
 func timeOf(tick *message.Message, written int64, read time.Time) int64 {
-	at := min(written-tick.Late, read.UnixMilli())
-	if tick.At > 0 {
-		at = min(at, tick.At)
-	}
-	return at
+	return min(tick.At, written-tick.Late, read.UnixMilli())
 }
 
 // ahead is how far the clocks of brokers may be ahead of this process's.
@@ -201,10 +210,7 @@ func (p *processor) message(ctx context.Context, t *runner.Transaction, w *work,
 	}
 	switch {
 	case m.Kind == message.Tick:
-		p.metrics.now.ticks++
-		written := rec.Timestamp.UnixMilli()
-		p.ticked(w.num, written)
-		w.ticks = append(slices.Clip(w.ticks), tick{m.End, timeOf(m, written, t.Begun())})
+		p.tick(t, w, m, rec)
 		return 0, nil
 	case m.Kind == message.Resync && m.Resync != nil:
 		w.meta.Resyncs = asked(w.meta.Resyncs, m.Resync, w.meta.Time)

@@ -52,7 +52,7 @@ func TestALateTick(t *testing.T) {
 		virtual.Sleep(5 * time.Second)
 		writer := b.Client(t, manual())
 		for num := range int32(partitions) {
-			tick := message.Message{Kind: message.Tick, Late: time.Hour.Milliseconds()}
+			tick := message.Message{Kind: message.Tick, At: time.Now().Add(time.Hour).UnixMilli(), Late: time.Hour.Milliseconds()}
 			rec := tick.Record(num, "")
 			rec.Timestamp = time.Now().Add(time.Hour)
 			if err := writer.ProduceSync(t.Context(), rec).FirstErr(); err != nil {

@@ -136,8 +136,10 @@ func show(t *testing.T, r *Report, words ...string) {
 		t.Fatal(err)
 	}
 	for _, printed := range []string{text.String(), string(object)} {
-		if strings.Contains(printed, "zq") || strings.Contains(printed, "\x1b") || strings.Contains(printed, "enFVc2Vy") {
-			t.Errorf("printed %s", printed)
+		for _, never := range []string{"zqShared", "zqUser", "zqPassword", "zqQuery", "zqHeader", "enFVc2Vy", "\x1b"} {
+			if strings.Contains(printed, never) {
+				t.Errorf("printed %q: %s", never, printed)
+			}
 		}
 	}
 	for _, word := range words {

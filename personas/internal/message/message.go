@@ -40,7 +40,8 @@ type Message struct {
 	// End is, of a tick, where the partition of raw-events ended when it was written.
 	End int64 `json:"end,omitempty"`
 	// At is, of a tick, what time it was at least by the brokers' clock when somebody asked
-	// for End, in Unix milliseconds; 0: it is not known.
+	// for End, in Unix milliseconds; 0: they did not know it, and the tick says only when it
+	// was written, which may be long after calls were stored that End is before.
 	At int64 `json:"at,omitempty"`
 	// Late is, of a tick, how many milliseconds passed since somebody asked for End: so much
 	// earlier than when it was written it is true.

@@ -69,7 +69,7 @@ func (c *Caller) Run(ctx context.Context, rate int) int {
 		})
 	}
 	size := max(1, c.Batch)
-	made := pace(ctx, rate, func() {
+	made := Pace(ctx, rate, func() {
 		calls := make([]books.Stamp, size)
 		for i := range calls {
 			calls[i] = stamps.stamp(time.Now())

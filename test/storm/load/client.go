@@ -46,7 +46,7 @@ func (c *Client) Run(ctx context.Context, rate int, patience time.Duration) (uns
 		lanes[i] = make(chan books.Stamp, max(batchSize, 60*rate/c.Lanes))
 		wg.Go(func() { left[i] = c.lane(late, client, lanes[i]) })
 	}
-	pace(ctx, rate, func() {
+	Pace(ctx, rate, func() {
 		s := stamps.stamp(time.Now())
 		lanes[s.Key%c.Lanes] <- s
 	})

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// pace calls emit as often as the rate says until ctx ends, and returns how often
+// Pace calls emit as often as the rate says until ctx ends, and returns how often
 // that was. What a pause of the machine kept back is made up for.
-func pace(ctx context.Context, rate int, emit func()) int {
+func Pace(ctx context.Context, rate int, emit func()) int {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	begun, n := time.Now(), 0

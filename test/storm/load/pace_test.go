@@ -13,7 +13,7 @@ func TestPaceKeepsItsRate(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
 			emitted := 0
-			n := pace(ctx, rate, func() { emitted++ })
+			n := Pace(ctx, rate, func() { emitted++ })
 			if n != emitted || n < 10*rate-2 || n > 10*rate {
 				t.Errorf("rate %d: %d events, %d emitted, in ten seconds", rate, n, emitted)
 			}
@@ -26,7 +26,7 @@ func TestPaceMakesUpForAPause(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		paused := false
-		n := pace(ctx, 100, func() {
+		n := Pace(ctx, 100, func() {
 			if !paused {
 				paused = true
 				<-time.After(5 * time.Second)

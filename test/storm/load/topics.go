@@ -59,7 +59,7 @@ type Writer struct {
 // waits for the broker's acknowledgements.
 func (w *Writer) Run(ctx context.Context, rate int, streams ...*Stream) error {
 	n := 0
-	pace(ctx, rate, func() {
+	Pace(ctx, rate, func() {
 		w.write(ctx, streams[n%len(streams)])
 		n++
 	})
@@ -81,7 +81,7 @@ func (w *Writer) Pour(ctx context.Context, rate, n int, streams ...*Stream) erro
 	ctx, done := context.WithCancel(ctx)
 	defer done()
 	written := 0
-	pace(ctx, rate, func() {
+	Pace(ctx, rate, func() {
 		w.write(ctx, streams[written%len(streams)])
 		if written++; written == n*len(streams) {
 			done()

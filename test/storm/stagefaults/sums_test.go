@@ -94,3 +94,13 @@ func TestSumsOfAWrongInstant(t *testing.T) {
 		t.Errorf("got %+v", f)
 	}
 }
+
+// TestEnoughCalls is a matter of what was made and of the faults, not of the machine's speed.
+func TestEnoughCalls(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ made, faults, want int }{{90_000, 100, 81_000}, {20_000, 100, 18_000}, {200, 100, 1000}, {0, 6, 60}} {
+		if got := (&people{made: tt.made}).least(tt.faults); got != tt.want {
+			t.Errorf("of %d calls under %d faults %d have to be there, want %d", tt.made, tt.faults, got, tt.want)
+		}
+	}
+}
