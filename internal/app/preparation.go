@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync/atomic"
 
 	"github.com/anabranch/anabranch/internal/kafka"
@@ -56,6 +57,7 @@ func (s *preparation) prepare(ctx context.Context) error {
 		return fmt.Errorf("prepare topics: %w", err)
 	}
 	publisher := s.p.publisher()
+	publisher.By = byFile(s.p.cfg.WorkspaceFile)
 	var err error
 	switch {
 	case s.file != nil:
@@ -91,6 +93,15 @@ func (p *plumbing) publisher() *wstopic.Publisher {
 	return &wstopic.Publisher{Kafka: p.options("workspace"), Keys: p.cfg.Keys(), Ensure: p.ensure}
 }
 
+// byFile is who applies the file that a process keeps in force.
+func byFile(file string) string {
+	host, err := os.Hostname()
+	if err != nil {
+		return "WORKSPACE_FILE " + file
+	}
+	return "WORKSPACE_FILE " + file + " on " + host
+}
+
 // ensure creates topics that are missing, and says of many how far it is.
 func (p *plumbing) ensure(ctx context.Context, exports map[string]schemas.Export, topics ...string) error {
 	return p.topics.For(exports).EnsureInSteps(ctx, func(done, total int) {
@@ -101,6 +112,7 @@ func (p *plumbing) ensure(ctx context.Context, exports map[string]schemas.Export
 // watcher keeps WORKSPACE_FILE in force after its first application.
 func (r *run) watcher(p *plumbing) *wswatch.Watcher {
 	publisher := p.publisher()
+	publisher.By = byFile(r.Config.WorkspaceFile)
 	return wswatch.New(wswatch.Settings{
 		Logger:     p.log,
 		Registerer: p.registry,

@@ -46,6 +46,7 @@ func TestBlockedCallsAreRedriven(t *testing.T) {
 	if shown := deadLetters(t, "show", fmt.Sprint(line["id"])); !strings.Contains(shown, "properties.plan: found a number, expected a string") {
 		t.Errorf("show printed\n%s", shown)
 	}
+	typedHas(t, "violations --source books", "properties.plan: found a number, expected a string", "0 calls were marked and 1 blocked", "m2")
 	if done := deadLetters(t, "redrive", "--reason", "plan_violation"); !strings.Contains(done, "redriven 1 of 1") {
 		t.Errorf("redrive printed\n%s", done)
 	}

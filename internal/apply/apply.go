@@ -2,6 +2,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,8 @@ type Applier struct {
 	Keys *wsseal.Ring
 	// Clear says that they are written in the clear even so.
 	Clear bool
+	// By is who applies it; empty: not known.
+	By string
 	// Await returns once the brokers answer, and whether they are an embedded one, which
 	// settings that name its address don't say.
 	Await func(ctx context.Context) (embedded bool, err error)
@@ -58,6 +61,7 @@ func (a *Applier) Apply(ctx context.Context, file string, dryRun bool) error {
 // [wstopic.ErrChanged] where something else has been put in force since the plan was made.
 func (a *Applier) Confirm(ctx context.Context, file string, plan *Plan) error {
 	return a.put(ctx, file, plan.Next, func(p *wstopic.Publisher) ([]workspace.Change, error) {
+		p.By = cmp.Or(plan.By, p.By)
 		return p.ApplyAt(ctx, plan.end, plan.Next)
 	})
 }
@@ -88,7 +92,7 @@ func (a *Applier) put(ctx context.Context, file string, next *workspace.Snapshot
 		return err
 	}
 	created := &progress{out: a.Out, terminal: a.Terminal}
-	changes, err := publish(&wstopic.Publisher{Kafka: a.Kafka, Keys: a.Keys, Clear: a.Clear, Ensure: func(ctx context.Context, exports map[string]schemas.Export, topics ...string) error {
+	changes, err := publish(&wstopic.Publisher{Kafka: a.Kafka, Keys: a.Keys, Clear: a.Clear, By: a.By, Ensure: func(ctx context.Context, exports map[string]schemas.Export, topics ...string) error {
 		return a.Ensure(ctx, exports, created.tell, topics...)
 	}})
 	if err != nil {
@@ -148,6 +152,7 @@ func (a *Applier) preview(ctx context.Context, file string, next *workspace.Snap
 type Plan struct {
 	Next    *workspace.Snapshot
 	Changes []workspace.Change // none: it is in force already
+	By      string             // who puts it in force; empty: whom the applier names
 
 	end int64 // of the state that it was compared with
 }
@@ -184,7 +189,7 @@ func (a *Applier) Plan(ctx context.Context, file string, next *workspace.Snapsho
 	if err = a.print(changes, file+" is in force already", "this is a dry run: nothing was changed"); err != nil {
 		return nil, err
 	}
-	return &Plan{next, changes, state.End()}, a.mention(Paused(state.Snapshot, next))
+	return &Plan{Next: next, Changes: changes, end: state.End()}, a.mention(Paused(state.Snapshot, next))
 }
 
 // print writes a line for each change and then the verdict on them.

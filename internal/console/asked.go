@@ -26,6 +26,8 @@ type Questions struct {
 	Letter    func(ctx context.Context, id deadletters.ID) (*Letter, error)
 	Trace     func(ctx context.Context, of CallOf, say func(string)) (*messagetrace.Trace, error)
 	Events    func(ctx context.Context, of EventsOf, say func(string)) ([]messagetrace.Event, error)
+	// Violations counts what tracking plans had against calls.
+	Violations func(ctx context.Context, of ViolationsOf, say func(string)) (*Violations, error)
 	// Newest are the newest calls of those that somebody wants to see, the newest first.
 	Newest func(ctx context.Context, of tail.Wanted, say func(string)) ([]*tail.Call, error)
 	Call   func(ctx context.Context, at CallAt) (*tail.Call, error)
@@ -52,6 +54,8 @@ type Questions struct {
 	// and returns what it did, unless the workspace has changed since ([wstopic.ErrChanged]).
 	PlanWorkspace  func(ctx context.Context, next *workspace.Snapshot) (*WorkspacePlan, error)
 	ApplyWorkspace func(ctx context.Context, plan *apply.Plan, say func(string)) (string, error)
+	// WorkspaceHistory is who put what in force.
+	WorkspaceHistory func(ctx context.Context) (*WorkspaceHistory, error)
 }
 
 // asked are the questions that are being asked, and what came of them.
@@ -65,6 +69,7 @@ type asked struct {
 	newest    *asking.Shared[tail.Wanted, []*tail.Call]
 	call      *asking.Shared[CallAt, *tail.Call]
 	personas  askedPersonas
+	workspace askedWorkspace
 	redrive   *asking.Shared[RedriveOf, string] // what it would do
 	past      *asking.Shared[struct{}, *Past]
 	forecast  *asking.Shared[ReplayOf, *replay.Forecast]
@@ -105,7 +110,7 @@ func newAsked(q Questions) *asked {
 			func(ctx context.Context, at CallAt, _ func(string)) (*tail.Call, error) {
 				return q.Call(ctx, at)
 			}),
-		personas: newAskedPersonas(&q.Personas),
+		personas: newAskedPersonas(&q.Personas), workspace: newAskedWorkspace(&q),
 		past:     asking.New(asking.Options{Fresh: soon, Deadline: quick, Patience: patience, Most: 1}, alone(q.Past)),
 		forecast: asking.New(search, q.Forecast),
 		redrive: asking.New(search, func(ctx context.Context, of RedriveOf, say func(string)) (string, error) {
@@ -125,6 +130,7 @@ func (a *asked) close() {
 		all.Close()
 	}
 	a.personas.close()
+	a.workspace.close()
 }
 
 // progress is how far a question is, in words.

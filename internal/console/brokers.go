@@ -47,8 +47,8 @@ const deadSince = 24 * time.Hour
 // FromBrokers returns the questions that brokers answer.
 func FromBrokers(b *Brokers) Questions {
 	q := Questions{
-		Status: b.status, Deletions: b.deletions, Letters: b.letters, Letter: b.letter, Trace: b.trace, Events: b.events, Redrive: b.redrive,
-		Pause: b.pause, Resume: b.resume, PlanWorkspace: b.planWorkspace, ApplyWorkspace: b.applyWorkspace,
+		Status: b.status, Deletions: b.deletions, Letters: b.letters, Letter: b.letter, Trace: b.trace, Events: b.events, Violations: b.violations, Redrive: b.redrive,
+		Pause: b.pause, Resume: b.resume, PlanWorkspace: b.planWorkspace, ApplyWorkspace: b.applyWorkspace, WorkspaceHistory: b.workspaceHistory,
 		Past: b.past, Forecast: b.forecast, StartReplay: b.startReplay, SteerReplay: b.steerReplay,
 		Newest: b.newest, Call: b.call, Follow: b.follow, Personas: b.personas(),
 	}

@@ -12,8 +12,10 @@
 //	live        the newest calls, and one of them
 //	stream      calls as they come, which static/live.js puts on the page
 //	personas    audiences and computed traits; people, who is in them and why; edits, what
-//	            they would change, and what is told once more
+//	            they would change, and what is told once more; growth, their size over time
 //	workspace   what is in force; workspaceplan, what a file would change, and its application
+//	            (workspacehistory: who put what in force when)
+//	violations  how often which rule of a tracking plan was violated
 //	internal/   door, who may look and act; asking, one question for all who want to know;
 //	            tail, calls as they come, for all who follow them; jobs, what was begun
 //

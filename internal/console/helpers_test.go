@@ -152,6 +152,7 @@ func samplePersonas(text string) PersonasQuestions {
 		History: func(context.Context, HistoryOf, func(string)) (*History, error) {
 			return &History{All: 1, Newest: []ask.Told{{At: noon, UserID: text, Key: "buyers", Kind: "audience", Value: value, Version: 2, Cause: "event", MessageID: text}}}, nil
 		},
+		Growth: func(context.Context, GrowthOf, func(string)) (*Growth, error) { return sampleGrowth(), nil },
 		Preview: func(context.Context, string, func(string)) (*ask.Preview, error) {
 			return &ask.Preview{Definitions: []ask.Difference{{Key: "buyers", Kind: "audience", Version: 2, Enter: 1_204, Sample: []ask.Reason{{UserID: text, Value: value, Tree: leaf}}}}}, nil
 		},
@@ -223,6 +224,10 @@ func questionsAbout(text string) Questions {
 		Send: func(_ context.Context, _ SendOf, say func(string)) (*testsend.Report, error) {
 			say(text)
 			return sampleTest(text), nil
+		},
+		WorkspaceHistory: func(context.Context) (*WorkspaceHistory, error) { return sampleWorkspaceHistory(text), nil },
+		Violations: func(context.Context, ViolationsOf, func(string)) (*Violations, error) {
+			return sampleViolations(text), nil
 		},
 		Trace: func(context.Context, CallOf, func(string)) (*messagetrace.Trace, error) {
 			return sampleTrace(text), nil
@@ -424,7 +429,7 @@ func targets(t *testing.T, c *Console) map[string]string {
 	queries := map[string]string{
 		"/replay": "?id=r2", "/replay/plan": "?from=24h&destination=crm",
 		"/call": "?at=3-1704", "/persona": "?key=buyers&from=1&to=2", "/members": "?key=buyers", "/profile": "?user=u1", "/explain": "?key=buyers&user=u1",
-		"/history": "?name=buyers", "/preview": "?written=%7Bid%3A+x%2C+when%3A+%7Bdid%3A+y%7D%7D", "/check": "?run=1", "/resync": "?key=buyers&destination=mail",
+		"/history": "?name=buyers", "/growth": "?key=buyers", "/preview": "?written=%7Bid%3A+x%2C+when%3A+%7Bdid%3A+y%7D%7D", "/check": "?run=1", "/resync": "?key=buyers&destination=mail",
 		"/redrive": "?destination=mail&since=1h", "/job": "?id=" + jobOfTest(t, c), "/test-send": "?id=" + testOfTest(t, c),
 		"/destination": "?id=crm", "/events": "?user=u1", "/event": "?id=m1&user=u1", "/dead-letter": "?id=1-704",
 	}

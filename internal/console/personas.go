@@ -23,6 +23,8 @@ type PersonasQuestions struct {
 	Profile func(ctx context.Context, user string, say func(string)) (*ask.Profile, error)
 	Explain func(ctx context.Context, of ExplainOf, say func(string)) (*ask.Explanation, error)
 	History func(ctx context.Context, of HistoryOf, say func(string)) (*History, error)
+	// Growth is how an audience grew.
+	Growth func(ctx context.Context, of GrowthOf, say func(string)) (*Growth, error)
 	// Preview is what definitions would change that have been written, as [wsfile.Edit] reads
 	// them.
 	Preview func(ctx context.Context, written string, say func(string)) (*ask.Preview, error)
@@ -40,6 +42,7 @@ type askedPersonas struct {
 	profile *asking.Shared[string, *ask.Profile]
 	explain *asking.Shared[ExplainOf, *ask.Explanation]
 	history *asking.Shared[HistoryOf, *History]
+	growth  *asking.Shared[GrowthOf, *Growth]
 	preview *asking.Shared[string, *ask.Preview]
 	check   *asking.Shared[struct{}, *ask.Verdict]
 	resync  *asking.Shared[ask.Resyncing, string] // what it would do
@@ -55,6 +58,7 @@ func newAskedPersonas(q *PersonasQuestions) askedPersonas {
 	return askedPersonas{
 		list: asking.New(one, unspecified(q.List)), show: asking.New(search, q.Show), members: asking.New(search, q.Members),
 		profile: asking.New(search, q.Profile), explain: asking.New(search, q.Explain), history: asking.New(search, q.History),
+		growth:  asking.New(search, q.Growth),
 		preview: asking.New(long, q.Preview), check: asking.New(one, unspecified(q.Check)), resync: asking.New(search, q.Resync),
 	}
 }
@@ -65,7 +69,7 @@ func unspecified[V any](ask func(context.Context, func(string)) (V, error)) aski
 }
 
 func (a *askedPersonas) close() {
-	for _, all := range []interface{ Close() }{a.list, a.show, a.members, a.profile, a.explain, a.history, a.preview, a.check, a.resync} {
+	for _, all := range []interface{ Close() }{a.list, a.show, a.members, a.profile, a.explain, a.history, a.growth, a.preview, a.check, a.resync} {
 		all.Close()
 	}
 }

@@ -30,6 +30,7 @@ func (b *Brokers) personas() PersonasQuestions {
 			newest, all, err := ask.History(ctx, b.ofUsers(say), of.Name, ask.Span{Since: ago(time.Now(), of.Back), Newest: mostTold})
 			return &History{newest, all}, err
 		},
+		Growth:  b.growth,
 		Preview: b.preview,
 		Check: func(ctx context.Context, say func(string)) (*ask.Verdict, error) {
 			return ask.Check(ctx, b.ofUsers(say))

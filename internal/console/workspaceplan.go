@@ -167,12 +167,13 @@ func (c *Console) applyWorkspace(v *visit) (string, error) {
 	if held.WorkspacePlan == nil {
 		return "", &problem{http.StatusConflict, "there is something wrong with the file: nothing can be applied"}
 	}
-	plan := held.Plan
+	plan := *held.Plan
+	plan.By = v.who.Name
 	id, err := c.jobs.Start(v.Context(), v.job("workspace", "application of a workspace file with "+plan.Next.String()),
 		func(ctx context.Context, say func(string)) (string, error) {
 			ctx, cancel := context.WithTimeout(ctx, slow)
 			defer cancel()
-			return c.Questions.ApplyWorkspace(ctx, plan, say)
+			return c.Questions.ApplyWorkspace(ctx, &plan, say)
 		})
 	if err != nil {
 		return "", &problem{http.StatusConflict, err.Error()}

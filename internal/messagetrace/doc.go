@@ -1,16 +1,18 @@
 // Package messagetrace tells what became of a call: how it came, what the router decided
 // for each destination and why, each attempt, what waits and until when, and dead letters.
 // [Find] looks for the calls with a messageId, [Last] lists the newest events of a
-// destination, of a reason or of a user. Both only read, from the brokers alone.
+// destination, of a reason or of a user, and [FindViolations] counts what tracking plans had
+// against calls. All only read, from the brokers alone.
 //
-//	find      where calls are looked for: raw-events, or the journal where the user is known
-//	hint      in which order times are searched
-//	pursue    calls followed through the journal, to where nothing more can come
-//	facts     what was found of a call
-//	assemble  what became of it, decided from the facts alone
-//	share     which attempts are of which call, where calls have one fingerprint
-//	last      lists
-//	print     for people
+//	find        where calls are looked for: raw-events, or the journal where the user is known
+//	hint        in which order times are searched
+//	pursue      calls followed through the journal, to where nothing more can come
+//	facts       what was found of a call
+//	assemble    what became of it, decided from the facts alone
+//	share       which attempts are of which call, where calls have one fingerprint
+//	last        lists
+//	violations  what tracking plans had against calls
+//	print       for people
 //
 // # Non-obvious
 //
@@ -25,6 +27,8 @@
 //     or delivered: the journal may have been off (TestWhatTheJournalLacks).
 //   - A kill repeats an attempt, and what is sent again begins to count anew: an attempt is a
 //     repeat only if it was of the same record (TestAttemptsAreShown).
+//   - A blocked call keeps what it violates in the detail of its dead letter, in words: names
+//     of events and properties may hold what stands between two of them (FuzzViolationsOf).
 //   - Calls have one fingerprint where the same was sent twice and copies were not told, or
 //     no longer: attempts are given to them in the order of their records (TestSharing).
 package messagetrace

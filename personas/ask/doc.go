@@ -11,7 +11,7 @@
 //	list, members     definitions, and the users in them
 //	profile, explain  one user
 //	resync            has the stage tell a destination once more, which it does by itself
-//	history           what was told
+//	history, growth   what was told, and how an audience grew by it
 //	versions          what a definition said, and what an edit changed in it
 //	preview, check    users computed again (replay): what an edit would tell, what is wrong
 //	print             for people

@@ -74,7 +74,7 @@ func pages(t *testing.T) []string {
 	user := url.QueryEscape(naughty[0])
 	queue := []string{
 		"/console/", "/console/login", "/console/events?user=" + user, "/console/dead-letters?q=zq", "/console/destinations?q=zq", "/console/check?run=1",
-		"/console/resync?key=orders&destination=crm", "/console/preview?written=%5B%5D", "/console/explain?key=orders&user=" + user, "/console/profile?user=" + user,
+		"/console/workspace/history?waits=1", "/console/resync?key=orders&destination=crm", "/console/preview?written=%5B%5D", "/console/explain?key=orders&user=" + user, "/console/profile?user=" + user,
 	}
 	of := make(map[string][]string)
 	for len(queue) > 0 {
@@ -88,7 +88,7 @@ func pages(t *testing.T) []string {
 		b.visit(next)
 		queue = append(queue, b.links()...)
 	}
-	for _, want := range []string{"/console/destination", "/console/event", "/console/dead-letter", "/console/workspace", "/console/workspace/plan", "/console/deletions", "/console/call", "/console/persona", "/console/history", "/console/members", "/console/check"} {
+	for _, want := range []string{"/console/destination", "/console/event", "/console/dead-letter", "/console/workspace", "/console/workspace/plan", "/console/workspace/history", "/console/violations", "/console/growth", "/console/deletions", "/console/call", "/console/persona", "/console/history", "/console/members", "/console/check"} {
 		if len(of[want]) == 0 {
 			t.Errorf("no link leads to %s", want)
 		}
@@ -133,7 +133,7 @@ func TestWithoutScript(t *testing.T) {
 	b := open(t)
 	b.scripts(false)
 	for _, address := range []string{
-		"/console/", "/console/destinations", "/console/destination?id=gone", "/console/workspace", "/console/workspace/plan", "/console/deletions",
+		"/console/", "/console/destinations", "/console/destination?id=gone", "/console/workspace", "/console/workspace/plan", "/console/workspace/history", "/console/violations", "/console/growth?key=buyers", "/console/deletions",
 		"/console/events?user=" + url.QueryEscape(naughty[0]), "/console/event?id=o1", "/console/dead-letters", "/console/live", "/console/personas",
 		"/console/persona?key=buyers", "/console/profile?user=" + url.QueryEscape(naughty[0]), "/console/preview?key=buyers", "/console/check",
 	} {

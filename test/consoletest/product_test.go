@@ -142,7 +142,7 @@ func workspace(receiver string) []byte {
 		}
 	}
 	text, err := json.Marshal(object{
-		"sources": []object{{"id": "website", "name": naughty[0], "writeKey": "wk_website"}},
+		"sources": []object{{"id": "website", "name": naughty[0], "writeKey": "wk_website", "trackingPlan": object{"events": object{"Order Completed": object{}}}}},
 		"destinations": []object{
 			destination("crm", naughty[1], "/200"), destination("gone", naughty[4], "/410"), destination("ill", naughty[2], "/503"),
 		},

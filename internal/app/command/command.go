@@ -42,7 +42,7 @@ type Run func(ctx context.Context, program settings.Program, operands []string) 
 // All returns the commands that end by themselves, for the stages of a list.
 func All(list pipeline.List) []Command {
 	stages := list.Make()
-	return []Command{applyCommand(stages), receiveCommand(), statusCommand(stages), doctorCommand(stages), traceCommand(stages), auditCommand(), deadLettersCommand(), destinationsCommand(), testSendCommand(), importCommand(), replayCommand(), personasCommand(), healthcheckCommand()}
+	return []Command{applyCommand(stages), appliedCommand(), receiveCommand(), statusCommand(stages), doctorCommand(stages), traceCommand(stages), violationsCommand(stages), auditCommand(), deadLettersCommand(), destinationsCommand(), testSendCommand(), importCommand(), replayCommand(), personasCommand(), healthcheckCommand()}
 }
 
 // Roles returns those of commands and of the commands below them.

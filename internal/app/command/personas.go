@@ -60,6 +60,11 @@ func personasCommand() Command {
 				Flags: showHistory,
 			},
 			{
+				Name: "growth", Args: "[--json] [--since T] KEY", Operands: true,
+				Help:  "Shows how an audience grew, by what was told of it: who entered and left in each step,\nand its size at the end of the step. A step is an hour, from two days on a quarter of a day,\nand from eight days on a day. It goes back as far as raw-events.",
+				Flags: showGrowth,
+			},
+			{
 				Name: "preview", Args: "[--json] [--key KEY] -f FILE",
 				Help:  "Shows what a workspace file would change, without applying it: how many users each\naudience and computed trait that differs has before and after, who would enter and\nleave, a sample with reasons, and the offsets as of which that is so. What is new is\ncomputed from raw-events.",
 				Flags: previewPersonas,

@@ -10,7 +10,6 @@ import (
 
 	"github.com/anabranch/anabranch/internal/waiting"
 	"github.com/anabranch/anabranch/internal/workspace"
-	"github.com/anabranch/anabranch/internal/workspace/internal/wsrecord"
 	"github.com/anabranch/anabranch/internal/workspace/wsseal"
 	"github.com/anabranch/anabranch/schemas"
 )
@@ -35,6 +34,9 @@ type Publisher struct {
 	// Clear says that secrets are to be written in the clear even so, for an earlier
 	// release, which reads no others.
 	Clear bool
+
+	// By is who applies workspaces, for those who look at their history; empty: not known.
+	By string
 
 	// Ensure creates topics that are missing and returns when they can be
 	// written to. It is called for the topic of the workspace, and for those of
@@ -149,8 +151,12 @@ func (p *Publisher) towards(ctx context.Context, state *State, next *workspace.S
 		return nil, nil, err
 	}
 	records = append(records, state.table.Unpause(next)...)
-	if byPeople && !state.Applied {
-		records = append(records, wsrecord.Applied())
+	if byPeople && (!state.Applied || len(changes) > 0) {
+		noted, err := state.table.Note(time.Now(), p.By, changes)
+		if err != nil {
+			return nil, nil, err
+		}
+		records = append(records, noted)
 	}
 	return changes, records, nil
 }

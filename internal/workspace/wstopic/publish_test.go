@@ -52,7 +52,7 @@ func TestApplyWritesTheDifferenceAlone(t *testing.T) {
 	if diff := cmp.Diff(want, wstest.Lines(apply(t, p, wstest.Of("a", "c", "d")))); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
-	all := c.ReadAll(t, schemas.TopicWorkspace, 7)
+	all := c.ReadAll(t, schemas.TopicWorkspace, 8) // and the mark, which notes it
 	for i, key := range []string{"destination/b", "destination/d"} {
 		r := all[5+i]
 		if string(r.Key) != key || (r.Value == nil) != (key == "destination/b") {

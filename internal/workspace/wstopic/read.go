@@ -26,6 +26,12 @@ type State struct {
 // End is the offset at which the next record would stand: two states of one end are the same.
 func (s *State) End() int64 { return s.end }
 
+// History are the applications of workspaces that are kept, the last one first.
+func (s *State) History() []workspace.Application { return s.table.History() }
+
+// Holdings are what is in force, and when and by whom each was last changed.
+func (s *State) Holdings() []workspace.Holding { return s.table.Holdings() }
+
 // empty tells whether an example does no harm: nobody has put anything there.
 func (s *State) empty() bool { return !s.Applied && s.writable == nil }
 

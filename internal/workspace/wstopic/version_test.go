@@ -61,7 +61,7 @@ func TestApplyKeepsWhatALaterReleaseWrote(t *testing.T) {
 		t.Fatalf("changed %v", lines)
 	}
 	var last string
-	for _, r := range c.ReadAll(t, schemas.TopicWorkspace, 4) {
+	for _, r := range c.ReadAll(t, schemas.TopicWorkspace, 5) {
 		if string(r.Key) == "destination/a" {
 			last = string(r.Value)
 		}

@@ -35,7 +35,8 @@ func TestWhatIsKept(t *testing.T) {
 			for _, pieces := range []int{1, 7} {
 				t.Run(fmt.Sprintf("%s, %d bytes in pieces of 1/%d", framing, size, pieces), func(t *testing.T) {
 					t.Parallel()
-					body := strings.Repeat("x|y", size/3+1)[:size]
+					const chunk = "xy-xy-xy-xy-xy-xy-xy-xy-xy-xy-xy-xy|"
+					body := strings.Repeat(chunk, size/len(chunk)+1)[:size]
 					whole := framed(body)
 					if framing == "in chunks" {
 						body = strings.ReplaceAll(body, "|", "")

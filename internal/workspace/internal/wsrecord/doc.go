@@ -11,7 +11,8 @@
 //	                        "earlier":[{"revision":2,"at":"2026-11-21T08:30:00Z","definition":{…}},…]}
 //	trait/orders_30d       {"revision":1,"definition":{"id":"orders_30d","take":"count",…}}
 //	identity/settings      {"anonymousIds":{"max":100,"per":"7d"}}
-//	workspace/applied {}
+//	workspace/applied {"applications":[{"at":"2026-11-21T08:30:00Z","by":"ada","changes":[
+//	                    {"op":"~","kind":"destination","id":"crm","fields":["endpoints"]}]},…]}
 //	pause/crm         {"by":"ada","since":"2026-11-21T03:12:00Z"}
 //
 // A pause is there while nothing is sent to its destination, and goes with it. No file says
@@ -25,7 +26,11 @@
 //
 // A record without value removes what its key names. workspace/applied is
 // written with the first workspace that people apply and never removed: it
-// tells a workspace in which nothing is left from one that was never there.
+// tells a workspace in which nothing is left from one that was never there. Its
+// applications are the last that changed something, up to 50 and 128 KiB, the last one at
+// the end, each with up to 100 of its changes ("more" counts the others): which keys of the
+// file differed, and no values. Earlier releases wrote {} and read nothing of it; what they
+// apply is missing there, and so is who did it (TestAnApplicationOfAnEarlierRelease).
 // Members that a reader does not know are ignored, so that versions can run
 // side by side during an upgrade, and kept when it writes the record again: a later
 // release goes by them (TestUnknownMembersAreKept). An endpoint takes its own along by

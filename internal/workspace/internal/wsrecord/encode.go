@@ -36,11 +36,6 @@ func (t *Table) Encode(changes []workspace.Change, next *workspace.Snapshot) ([]
 	return records, nil
 }
 
-// Applied returns the record that says that people have applied a workspace.
-func Applied() *kgo.Record {
-	return &kgo.Record{Key: []byte(keyApplied), Value: []byte("{}")}
-}
-
 // encode returns the value of one record, nil when the entries of its kind lack what it is about.
 func (t *Table) encode(entries map[string]reflect.Value, of, id string) ([]byte, error) {
 	entry, ok := entries[id]

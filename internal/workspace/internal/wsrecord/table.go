@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -31,6 +32,8 @@ type Table struct {
 	single  map[string]bool             // kinds of which there is only one entry
 	later   map[string]bool             // keys of records of a later version
 	pauses  map[string]workspace.Pause  // by destination
+	written map[string]time.Time        // by key, of entries
+	history history
 }
 
 // entry is what a record says.
@@ -43,7 +46,7 @@ type entry struct {
 func NewTable() *Table {
 	t := &Table{
 		shapes: make(map[string]*kind.Shape), entries: make(map[string]map[string]entry), later: make(map[string]bool), single: make(map[string]bool),
-		pauses: make(map[string]workspace.Pause),
+		pauses: make(map[string]workspace.Pause), written: make(map[string]time.Time),
 	}
 	for _, section := range workspace.Declaration().Fields {
 		t.shapes[section.Kind], t.entries[section.Kind] = section.Entry(), make(map[string]entry)
@@ -64,7 +67,13 @@ func (t *Table) Apply(r *kgo.Record) error {
 		return fmt.Errorf("decode %s[%d]@%d: %w", r.Topic, r.Partition, r.Offset, err)
 	}
 	of, id, _ := strings.Cut(string(r.Key), "/")
-	if e, ok := t.entries[of][id]; ok && t.shapes[of].Form == kind.Tree {
+	e, ok := t.entries[of][id]
+	if !ok {
+		delete(t.written, string(r.Key))
+		return nil
+	}
+	t.written[string(r.Key)] = r.Timestamp
+	if t.shapes[of].Form == kind.Tree {
 		kind.Owner(e.value).Written(r.Timestamp)
 	}
 	return nil
@@ -72,7 +81,7 @@ func (t *Table) Apply(r *kgo.Record) error {
 
 func (t *Table) set(key string, text []byte) error {
 	if key == keyApplied {
-		t.Applied = true
+		t.Applied, t.history = true, readHistory(text)
 		return nil
 	}
 	of, id, _ := strings.Cut(key, "/")
