@@ -146,10 +146,12 @@ storm-kafka-short: ## kill -9 of the newest Apache Kafka under calls, three time
 sdk-test: ## Have the official SDKs speak to it, and look at what arrives
 	go run ./test/sdktest $(SDK)
 
-# SCREENSHOTS is where pictures of the pages go: make console-test SCREENSHOTS=docs/images
-.PHONY: console-test
+.PHONY: console-test screenshots
 console-test: ## Have Chromium and axe-core look at the console (needs chromium, npm)
-	cd test/consoletest && GOWORK=off go test -count=1 .$(if $(SCREENSHOTS), -screenshots $(abspath $(SCREENSHOTS)))
+	cd test/consoletest && GOWORK=off go test -count=1 .
+
+screenshots: ## Draw the pictures of the console in docs/images (needs chromium)
+	cd test/consoletest && GOWORK=off go test -count=1 -run TestPictures . -screenshots $(CURDIR)/docs/images
 
 .PHONY: check format format-diff fix-diff vet lint race tidy-diff
 check: format-diff fix-diff vet lint race tidy-diff ## Run all that a change must pass
@@ -171,7 +173,7 @@ lint: $(GOLANGCI)
 	$(call in_each,$(GOLANGCI) run)
 
 race:
-	go test -race -shuffle=on work
+	go test -race -shuffle=on -timeout 30m work
 
 tidy-diff:
 	$(call in_each,go mod tidy -diff)

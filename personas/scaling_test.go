@@ -1,7 +1,7 @@
 package personas
 
 import (
-	"fmt"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,14 +26,14 @@ func TestProcessesJoinAndLeave(t *testing.T) {
 		want := make(map[string][]string)
 		orders := func() {
 			for i := range users {
-				user := fmt.Sprint("u", i)
+				user := "u" + strconv.Itoa(i)
 				b.send(t, b.track(user, "Order", time.Now()))
-				want[user] = append(want[user], fmt.Sprint(len(want[user])+1))
+				want[user] = append(want[user], strconv.Itoa(len(want[user])+1))
 			}
 		}
 		for _, n := range []int{1, 2, 4, 2, 1, 4, 1} {
 			for len(there) < n {
-				r := b.stage(t, b.virtually, func(_ *Config, set *Settings) { set.TransactionalID += fmt.Sprint(len(there)) })
+				r := b.stage(t, b.virtually, func(_ *Config, set *Settings) { set.TransactionalID += strconv.Itoa(len(there)) })
 				there, stops = append(there, r), append(stops, start(t, r))
 			}
 			for len(there) > n {

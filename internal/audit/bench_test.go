@@ -82,9 +82,8 @@ type population struct {
 	*testkit.Cluster
 	*crowd
 
-	admin  *topics.Admin
-	prints *journal.Prints
-	n      int
+	admin *topics.Admin
+	n     int
 }
 
 func newPopulation(tb testing.TB, n int) *population {

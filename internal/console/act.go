@@ -2,9 +2,12 @@ package console
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/anabranch/anabranch/internal/terminal"
 )
 
 // action is something that a page may do: a form leads to it, and it to a page. None is there
@@ -31,7 +34,7 @@ func (c *Console) actions() []action {
 		{path: "/destination/resume", do: c.resumeDestination},
 		{path: "/resync", do: c.beginResync},
 		{path: "/test-send", do: c.beginTest},
-		{path: "/workspace/plan", do: c.planWorkspace, most: maxPasted},
+		{path: "/workspace/plan", do: c.planWorkspace, most: maxFileForm},
 		{path: "/workspace/apply", do: c.applyWorkspace},
 	}
 }
@@ -51,10 +54,11 @@ func (c *Console) act(a action) http.Handler {
 			c.refuse(w, r, http.StatusForbidden, "Log in first: who changes something has a name.")
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, cmp.Or(a.most, maxForm))
+		most := cmp.Or(a.most, maxForm)
+		r.Body = http.MaxBytesReader(w, r.Body, most)
 		v := &visit{Request: r, who: who, now: time.Now()}
 		if err := r.ParseForm(); err != nil {
-			c.fail(w, v, &problem{http.StatusBadRequest, "the form can't be read: " + err.Error()})
+			c.fail(w, v, unread(err, "form", most))
 			return
 		}
 		leads, err := a.do(v)
@@ -64,6 +68,15 @@ func (c *Console) act(a action) http.Handler {
 		}
 		http.Redirect(w, r, leads, http.StatusSeeOther)
 	})
+}
+
+// unread is the problem with a form, or a file of one, that could not be read; most bounds it,
+// in bytes.
+func unread(err error, what string, most int64) error {
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return &problem{http.StatusRequestEntityTooLarge, "the " + what + " is too large: expected at most " + terminal.Count(most) + " bytes"}
+	}
+	return &problem{http.StatusBadRequest, "the " + what + " can't be read: " + err.Error()}
 }
 
 // permission says whether a page shows what it can do.

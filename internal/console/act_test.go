@@ -84,7 +84,7 @@ func TestActionsAreSafe(t *testing.T) {
 			}(),
 			"of another site":     named(t, target, form, "Sec-Fetch-Site", "cross-site"),
 			"of another origin":   named(t, target, form, "Origin", "https://evil.example"),
-			"larger than any":     named(t, target, form+"&x="+strings.Repeat("x", maxPasted)),
+			"larger than any":     named(t, target, form+"&x="+strings.Repeat("x", maxFileForm)),
 			"by way of the query": request(t, http.MethodGet, Path+target+"?"+form, "", "X-HTTP-Method-Override", "POST"),
 		} {
 			if w := serve(c, r); w.Code == http.StatusSeeOther {

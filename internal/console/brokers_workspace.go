@@ -29,7 +29,7 @@ func (b *Brokers) applier(out io.Writer, say func(string)) *apply.Applier {
 
 func (b *Brokers) planWorkspace(ctx context.Context, next *workspace.Snapshot) (*WorkspacePlan, error) {
 	var text strings.Builder
-	plan, err := b.applier(&text, nil).Plan(ctx, pasted, next)
+	plan, err := b.applier(&text, nil).Plan(ctx, sentFile, next)
 	if unknown, ok := errors.AsType[*apply.UnknownError](err); ok {
 		return nil, unknown
 	}
@@ -46,6 +46,6 @@ func (b *Brokers) planWorkspace(ctx context.Context, next *workspace.Snapshot) (
 
 func (b *Brokers) applyWorkspace(ctx context.Context, plan *apply.Plan, say func(string)) (string, error) {
 	var text strings.Builder
-	err := b.applier(&text, say).Confirm(ctx, pasted, plan)
+	err := b.applier(&text, say).Confirm(ctx, sentFile, plan)
 	return text.String(), err
 }

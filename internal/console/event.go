@@ -55,6 +55,7 @@ type callView struct {
 // outcomeView is what became of a call at a destination, or, without an id, as a whole.
 type outcomeView struct {
 	ID, Verdict string
+	Tone        string // in which it is shown: good, bad, open; empty: neither
 	Moments     []momentView
 	Letters     []string // ids of dead letters
 	Again       string   // URL of what sending it once more would do; empty: it can't be
@@ -164,8 +165,22 @@ func againTo(c *messagetrace.Call, id string, w *workspace.Snapshot) string {
 	return Path + "/replay/plan?" + query.Encode()
 }
 
+// tone is that of an outcome: what is well, what is not, and what is still to come.
+func tone(o messagetrace.Outcome) string {
+	switch o {
+	case messagetrace.Delivered:
+		return "good"
+	case messagetrace.Dead:
+		return "bad"
+	case messagetrace.Waiting:
+		return "open"
+	default:
+		return ""
+	}
+}
+
 func outcomeOf(d *messagetrace.Destination) outcomeView {
-	view := outcomeView{ID: d.ID, Verdict: d.Verdict(), Remarks: d.Remarks()}
+	view := outcomeView{ID: d.ID, Verdict: d.Verdict(), Tone: tone(d.Outcome), Remarks: d.Remarks()}
 	for _, m := range d.History() {
 		view.Moments = append(view.Moments, momentView{m.At.UTC().Format(clock), m.Text})
 	}

@@ -78,9 +78,10 @@ func (c *Console) growth(v *visit) (*content, error) {
 func (w *growthView) fill(g *Growth) {
 	count := terminal.Count
 	w.Now, w.Entered, w.Left, w.Reach, w.Cut = count(g.Size), count(g.Entered), count(g.Left), g.Reach(), g.Cut
-	var sizes, ins, outs []int64
-	for _, s := range g.Steps {
-		sizes, ins, outs = append(sizes, s.Size), append(ins, s.Entered), append(outs, s.Left)
+	n := len(g.Steps)
+	sizes, ins, outs := make([]int64, n), make([]int64, n), make([]int64, n)
+	for i, s := range g.Steps {
+		sizes[i], ins[i], outs[i] = s.Size, s.Entered, s.Left
 		w.Rows = append(w.Rows, stepRow{terminal.Moment(s.From), count(s.Entered), count(s.Left), count(s.Size)})
 	}
 	slices.Reverse(w.Rows)

@@ -24,7 +24,7 @@ var templates = parseTemplates()
 
 func parseTemplates() map[string]*template.Template {
 	base := template.Must(template.New("frame.html").Funcs(template.FuncMap{
-		"asset": assetURL, "n": func(n int) string { return terminal.Count(int64(n)) }, "value": exactValue, "text": exactText,
+		"asset": assetURL, "n": func(n int) string { return terminal.Count(int64(n)) }, "value": exactValue, "text": exactText, "advised": advised,
 	}).ParseFS(templateFiles, "templates/frame.html", "templates/parts.html"))
 	files, err := templateFiles.ReadDir("templates")
 	if err != nil {
@@ -129,6 +129,24 @@ func (c *Console) fail(w http.ResponseWriter, v *visit, err error) {
 func sentence(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(first)) + text[size:] + "."
+}
+
+// span is a part of a text.
+type span struct {
+	Text string
+	Code bool
+}
+
+// advised are the parts of a text, made a sentence, in which commands stand between backticks.
+func advised(text string) (spans []span) {
+	parts := strings.Split(sentence(text), "`")
+	if len(parts)%2 == 0 { // one of them opens nothing
+		return []span{{Text: sentence(text)}}
+	}
+	for i, part := range parts {
+		spans = append(spans, span{Text: part, Code: i%2 == 1})
+	}
+	return spans
 }
 
 // exactValue is the attribute value of a field that was filled in before. What a reader could

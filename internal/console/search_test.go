@@ -145,11 +145,11 @@ func TestATrace(t *testing.T) {
 				{"2026-11-21 12:01:00.000Z", "routed"},
 			},
 			Destinations: []outcomeView{
-				{ID: "crm", Verdict: "delivered", Again: "/console/replay/plan?at=2026-11-21T12%3A00%3A00Z&destination=crm&offset=1704&partition=3", Moments: []momentView{
+				{ID: "crm", Verdict: "delivered", Tone: "good", Again: "/console/replay/plan?at=2026-11-21T12%3A00%3A00Z&destination=crm&offset=1704&partition=3", Moments: []momentView{
 					{"2026-11-21 12:01:00.000Z", "attempt 1: Signed Up failed with status_5xx after 0 ms; again at 2026-11-21 12:01:00.000Z"},
 					{"2026-11-21 12:01:00.000Z", "attempt 2: crm.example.com took it after 17 ms"},
 				}},
-				{ID: "mail", Verdict: "dead: status_4xx", Letters: []string{"1-704"}, Again: "/console/replay/plan?at=2026-11-21T12%3A00%3A00Z&destination=mail&offset=1704&partition=3", Moments: []momentView{{"2026-11-21 12:01:00.000Z", "dead letter 1-704: Signed Up"}}},
+				{ID: "mail", Verdict: "dead: status_4xx", Tone: "bad", Letters: []string{"1-704"}, Again: "/console/replay/plan?at=2026-11-21T12%3A00%3A00Z&destination=mail&offset=1704&partition=3", Moments: []momentView{{"2026-11-21 12:01:00.000Z", "dead letter 1-704: Signed Up"}}},
 				{ID: "old", Verdict: `filtered by "Signed Up" in the call's integrations map`, Remarks: []string{"Signed Up"}},
 			},
 		}},

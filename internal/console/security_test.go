@@ -288,7 +288,7 @@ func TestOtherSites(t *testing.T) {
 func naughty() map[string]string {
 	return map[string]string{
 		`<script>zq(1)</script>`:             `<script>zq`,
-		`"><img src=x onerror=zq(1)>`:        `<img`,
+		`"><img src=x onerror=zq(1)>`:        `<img src=x`,
 		`' onmouseover='zq(1)`:               `' onmouseover='`,
 		`javascript:zq(1)`:                   `href="javascript`,
 		`</title></textarea><svg/onload=zq>`: `<svg/onload`,

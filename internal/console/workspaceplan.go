@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -24,11 +25,11 @@ type WorkspacePlan struct {
 }
 
 const (
-	// pasted is what the text of the form is called. What came of it is about no file here.
-	pasted = "the file"
-	// maxPasted bounds a form with a workspace file in it, in bytes: three for each of the
-	// largest file's, as forms are encoded.
-	maxPasted = 3<<20 + maxForm
+	// sentFile is what the file of a form is called: what came of it is about no file here.
+	sentFile = "the file"
+	// maxFileForm bounds a form with a workspace file in it, in bytes: three for each of the
+	// largest file's, as text is encoded.
+	maxFileForm = 3*wsfile.MaxBytes + maxForm
 	// noReference is expected in the place of what leads to a secret of this process.
 	noReference = "the secret itself: what env and file lead to is not read for a page; apply such a file with `anabranch apply -f FILE`"
 	// planLife is how long a plan is kept, and maxPlans how many are.
@@ -136,10 +137,12 @@ func (c *Console) planWorkspace(v *visit) (string, error) {
 	if err := c.mayApply(); err != nil {
 		return "", err
 	}
+	text, err := fileOf(v)
+	if err != nil {
+		return "", err
+	}
 	held := &heldPlan{by: v.who.Name, made: v.now}
-	// Browsers end lines by two characters.
-	text := strings.ReplaceAll(v.PostForm.Get("file"), "\r\n", "\n")
-	next, err := wsfile.Parse(pasted, []byte(text), wsfile.Lookup{Refused: noReference})
+	next, err := wsfile.Parse(sentFile, text, wsfile.Lookup{Refused: noReference})
 	if wrong, ok := errors.AsType[*wsfile.Error](err); ok {
 		held.wrong = wrong.Error()
 		return workspacePlanPath(c.plans.hold(held)), nil
@@ -153,6 +156,23 @@ func (c *Console) planWorkspace(v *visit) (string, error) {
 		return "", err
 	}
 	return workspacePlanPath(c.plans.hold(held)), nil
+}
+
+// fileOf is the workspace file of a form: one that is uploaded, as it is, or the text of a field.
+// The form is bounded by less than what is held in memory of one: nothing goes to a disk.
+func fileOf(v *visit) ([]byte, error) {
+	file, _, err := v.FormFile("upload")
+	switch {
+	case errors.Is(err, http.ErrNotMultipart):
+		// Browsers end lines by two characters.
+		return []byte(strings.ReplaceAll(v.PostForm.Get("file"), "\r\n", "\n")), nil
+	case errors.Is(err, http.ErrMissingFile):
+		return nil, &problem{http.StatusBadRequest, "no file was chosen: expected a workspace file"}
+	case err != nil:
+		return nil, unread(err, "file", wsfile.MaxBytes)
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	return io.ReadAll(file)
 }
 
 // applyWorkspace begins to put a plan in force, once.

@@ -2,7 +2,10 @@ package console
 
 import (
 	"context"
+	"errors"
+	"io"
 	"log/slog"
+	"mime/multipart"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -14,6 +17,7 @@ import (
 	"time"
 
 	"github.com/anabranch/anabranch/internal/workspace"
+	"github.com/anabranch/anabranch/internal/workspace/wsfile"
 	"github.com/anabranch/anabranch/internal/workspace/wstopic"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
@@ -57,6 +61,21 @@ func planned(t *testing.T, c *Console, file string) (*url.URL, string) {
 		t.Fatalf("the file was answered %d, %v: %s", w.Code, err, w.Body)
 	}
 	return at, seen(t, c, at.RequestURI())
+}
+
+// uploaded is a form with a file in it, as browsers send it; without a name none was chosen.
+func uploaded(t *testing.T, name, file string, fields ...string) *http.Request {
+	t.Helper()
+	var body strings.Builder
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("upload", name)
+	if err == nil {
+		_, err = io.WriteString(part, file)
+	}
+	if err = errors.Join(err, form.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return named(t, "/workspace/plan", body.String(), append([]string{"Content-Type", form.FormDataContentType()}, fields...)...)
 }
 
 // confirmed applies a plan, and returns the page of what came of it.
@@ -127,6 +146,67 @@ func isApplied(t *testing.T, b *Brokers) {
 	}
 	if there, err := b.Topics.Counts(t.Context()); err != nil || there["deliver.crm"] == 0 || there["imports"] == 0 {
 		t.Errorf("there are %v, %v", there, err)
+	}
+}
+
+// TestAnUploadedFileIsApplied as a pasted one is, and is on no disk meanwhile.
+func TestAnUploadedFileIsApplied(t *testing.T) {
+	c, b, log := applying(t)
+	t.Setenv("TMPDIR", "/dev/null")
+	var plan *url.URL
+	for _, file := range []string{crmFile, strings.ReplaceAll(crmFile, "\n", "\r\n"), crmFile + strings.Repeat("#", wsfile.MaxBytes-len(crmFile))} {
+		w := serve(c, uploaded(t, "<script>.yaml", file))
+		var err error
+		if plan, err = url.Parse(w.Header().Get("Location")); err != nil || w.Code != http.StatusSeeOther {
+			t.Fatalf("the file was answered %d, %v: %s", w.Code, err, w.Body)
+		}
+		page := seen(t, c, plan.RequestURI())
+		if !strings.Contains(strings.ReplaceAll(page, "&#43;", "+"), "+ source website\n+ destination crm\n") {
+			t.Errorf("the plan of %d bytes is\n%s", len(file), page)
+		}
+		withoutSecrets(t, "the plan", page)
+	}
+	if done := confirmed(t, c, plan); !strings.Contains(done, "applied the file: ") {
+		t.Errorf("what was done is\n%s", done)
+	}
+	isApplied(t, b)
+	withoutSecrets(t, "the log", log.String())
+}
+
+// TestWhatIsNoFile: what is wrong with an upload is said, and nothing comes of it.
+func TestWhatIsNoFile(t *testing.T) {
+	t.Parallel()
+	c, b, _ := applying(t)
+	for name, test := range map[string]struct {
+		r      *http.Request
+		status int
+		want   string // on the page that it is answered with, or that it leads to
+	}{
+		"not UTF-8":           {uploaded(t, "w.yaml", "sources: []\nname: caf\xe9"), http.StatusSeeOther, "the file:2: the byte 0xe9: expected printable UTF-8 text"},
+		"UTF-16":              {uploaded(t, "w.yaml", "\xff\xfes\x00o\x00"), http.StatusSeeOther, "the file:1: the byte 0xff: expected printable UTF-8 text"},
+		"empty":               {uploaded(t, "w.yaml", ""), http.StatusSeeOther, "an empty file"},
+		"too large":           {uploaded(t, "w.yaml", strings.Repeat("#", wsfile.MaxBytes+1)), http.StatusSeeOther, "expected at most 1048576"},
+		"larger than forms":   {uploaded(t, "w.yaml", strings.Repeat("#", maxFileForm)), http.StatusRequestEntityTooLarge, "The file is too large: expected at most 1,048,576 bytes."},
+		"a text larger":       {named(t, "/workspace/plan", "file="+strings.Repeat("x", maxFileForm)), http.StatusRequestEntityTooLarge, "The form is too large: expected at most 3,211,264 bytes."},
+		"none":                {uploaded(t, "", ""), http.StatusBadRequest, "No file was chosen: expected a workspace file."},
+		"a form without one":  {named(t, "/workspace/plan", "--x--\r\n", "Content-Type", "multipart/form-data; boundary=x"), http.StatusBadRequest, "No file was chosen"},
+		"half of a form":      {named(t, "/workspace/plan", "--x\r\nContent-Disposition: form-data; name=upload; filename=w\r\n\r\nsources", "Content-Type", "multipart/form-data; boundary=x"), http.StatusBadRequest, "The file can&#39;t be read: "},
+		"a form without ends": {uploaded(t, "w.yaml", crmFile, "Content-Type", "multipart/form-data"), http.StatusBadRequest, "The file can&#39;t be read: "},
+		"of another site":     {uploaded(t, "w.yaml", crmFile, "Sec-Fetch-Site", "cross-site"), http.StatusForbidden, "of another site"},
+		"of another origin":   {uploaded(t, "w.yaml", crmFile, "Origin", "https://evil.example"), http.StatusForbidden, "of another site"},
+		"of nobody":           {uploaded(t, "w.yaml", crmFile, "X-Forwarded-User", ""), http.StatusUnauthorized, "Log in first."},
+	} {
+		w := serve(c, test.r)
+		page := w.Body.String()
+		if w.Code == http.StatusSeeOther {
+			page = seen(t, c, w.Header().Get("Location"))
+		}
+		if w.Code != test.status || !strings.Contains(page, test.want) || strings.Contains(page, `action="/console/workspace/apply"`) {
+			t.Errorf("%s: answered %d without %q:\n%s", name, w.Code, test.want, page)
+		}
+	}
+	if state, err := wstopic.Read(t.Context(), b.Kafka); err != nil || len(state.Snapshot.Destinations()) != 0 {
+		t.Errorf("something is in force: %s, %v", state.Snapshot, err)
 	}
 }
 

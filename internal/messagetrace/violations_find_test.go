@@ -49,6 +49,12 @@ func TestFindViolations(t *testing.T) {
 			t.Errorf("printed without %q:\n%s", want, text.String())
 		}
 	}
+	checkCutViolations(t, p, of)
+}
+
+// checkCutViolations: where time runs out, what was found is told, and since when it is known.
+func checkCutViolations(t *testing.T, p *past, of messagetrace.ViolationsOf) {
+	t.Helper()
 	of.Since = of.Since.Add(-100 * 24 * time.Hour)
 	cut, stop := context.WithCancel(t.Context())
 	p.log.Progress = func(back time.Time, _ int64) {
@@ -56,7 +62,7 @@ func TestFindViolations(t *testing.T) {
 			stop()
 		}
 	}
-	v, err = messagetrace.FindViolations(cut, p.log, of)
+	v, err := messagetrace.FindViolations(cut, p.log, of)
 	if !errors.Is(err, context.Canceled) || v == nil || v.Marked != 3 || !v.From.After(of.Since) {
 		t.Errorf("where time runs out: %+v, %v", v, err)
 	}

@@ -21,7 +21,7 @@ type Noted struct {
 }
 
 // Note returns a change as it is kept.
-func (c *Change) Note() Noted { return Noted{string(c.Op), c.Kind, c.ID, c.Fields} }
+func (c Change) Note() Noted { return Noted{string(c.Op), c.Kind, c.ID, c.Fields} }
 
 // String is the line of the change in a plan.
 func (n *Noted) String() string {

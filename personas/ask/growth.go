@@ -11,7 +11,6 @@ import (
 
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/ranges"
-	"github.com/anabranch/anabranch/internal/stablejson"
 	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/personas/internal/engine"
 	"github.com/anabranch/anabranch/schemas"
@@ -110,7 +109,7 @@ type change struct {
 // far back it has come.
 func (l *Log) growth(ctx context.Context, g *Growth, since time.Time) (read []stretch, err error) {
 	step := StepOf(g.To.Sub(since))
-	text := append([]byte(`"computation_key":`), stablejson.AppendString(nil, g.Key)...)
+	text := fmt.Appendf(nil, `"computation_key":%q`, g.Key) // which is snake_case
 	of, err := l.ranges(ctx, schemas.TopicRawEvents, nil)
 	if err != nil {
 		return nil, err
@@ -198,7 +197,8 @@ func (g *Growth) Reach() string {
 
 // PrintGrowth prints a line for each step, and the sums.
 func PrintGrowth(w io.Writer, g *Growth) error {
-	rows := [][]string{{"FROM", "ENTERED", "LEFT", "SIZE"}}
+	rows := make([][]string, 0, 1+len(g.Steps))
+	rows = append(rows, []string{"FROM", "ENTERED", "LEFT", "SIZE"})
 	for _, s := range g.Steps {
 		rows = append(rows, []string{terminal.Moment(s.From), terminal.Count(s.Entered), terminal.Count(s.Left), terminal.Count(s.Size)})
 	}

@@ -22,7 +22,10 @@ import (
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	for _, send := range []string{"both", "track", "identify"} {
-		t.Run(send, func(t *testing.T) { checkGrowth(t, send) })
+		t.Run(send, func(t *testing.T) {
+			t.Parallel()
+			checkGrowth(t, send)
+		})
 	}
 }
 

@@ -102,13 +102,13 @@ func (h *chronicle) note(rec *kgo.Record, err error) {
 		p = new(page)
 		h.pages[rec.Partition] = p
 	}
-	print := h.prints.Of(rec)
+	name := h.prints.Of(rec)
 	p.calls.Add(&format.Call{
-		Offset: rec.Offset, Fingerprint: print, Source: "web", Result: format.Routed,
+		Offset: rec.Offset, Fingerprint: name, Source: "web", Result: format.Routed,
 		Decisions: []format.Decision{{Destination: "crm", Result: format.Sent}},
 	})
 	p.attempts.Add(&format.Attempt{
-		Offset: rec.Offset, Fingerprint: print, Destination: "crm", Source: "web", Outcome: format.Delivered,
+		Offset: rec.Offset, Fingerprint: name, Destination: "crm", Source: "web", Outcome: format.Delivered,
 		Endpoints: 1, Number: 1, At: h.began, Until: h.began,
 	})
 	if p.next = rec.Offset + 1; p.calls.Len() == most {

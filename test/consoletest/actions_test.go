@@ -11,7 +11,7 @@ import (
 func (b *tab) enter(name string) {
 	b.Helper()
 	b.visit("/console/login")
-	eval[bool](b, fmt.Sprintf(`(document.querySelector("#token").value = %q, document.querySelector("#name").value = %q, document.querySelector("form.login").submit(), true)`, anabranch.token, name))
+	eval[bool](b, fmt.Sprintf(`(document.querySelector("#token").value = %q, document.querySelector("#name").value = %q, document.querySelector("form.login").submit(), true)`, b.of.token, name))
 	b.wait(`location.pathname === "/console/" && ` + settled)
 }
 

@@ -41,6 +41,7 @@ func launch() (context.Context, context.CancelFunc) {
 type tab struct {
 	*testing.T
 
+	of  *product        // whose pages it shows
 	ctx context.Context //nolint:containedctx // the library's handle of the tab
 
 	mu      sync.Mutex
@@ -49,13 +50,19 @@ type tab struct {
 	bytes   float64          // that came over the network
 }
 
+// open returns a tab for the pages of the product that all tests look at.
+func open(t *testing.T) *tab {
+	t.Helper()
+	return anabranch.open(t)
+}
+
 // open returns a tab. Its test fails when a script that came with a call is run, a page's own
 // one fails, or the policy of a page is violated.
-func open(t *testing.T) *tab {
+func (p *product) open(t *testing.T) *tab {
 	t.Helper()
 	ctx, leave := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	ctx, cancel := context.WithTimeout(ctx, 5*patience)
-	b := &tab{T: t, ctx: ctx, answers: make(map[string]int64)}
+	b := &tab{T: t, of: p, ctx: ctx, answers: make(map[string]int64)}
 	t.Cleanup(func() {
 		cancel()
 		leave()
@@ -160,7 +167,7 @@ const settled = `document.readyState === "complete" && (!document.querySelector(
 // visit opens an address below the console's and returns once the page has its answer.
 func (b *tab) visit(address string) {
 	b.Helper()
-	base, err := url.Parse(anabranch.console)
+	base, err := url.Parse(b.of.console)
 	b.call("address", err)
 	full, err := base.Parse(address)
 	b.call("address", err)

@@ -20,10 +20,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-var screenshots = flag.String("screenshots", "", "draw the pages into a `directory`, such as ../../docs/images")
-
 // What all tests look at.
 var (
+	program   string // the product's
 	anabranch *product
 	browser   context.Context
 )
@@ -41,14 +40,13 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	p, stop, err := start(dir)
+	stop, err := prepare(dir)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	anabranch = p
 	code := 1
-	if err = p.fill(); err == nil {
+	if err = anabranch.fill(); err == nil {
 		var leave context.CancelFunc
 		browser, leave = launch() //nolint:fatcontext // one for all tests
 		// The browser is that of its first tab.
@@ -64,6 +62,20 @@ func run(m *testing.M) int {
 		}
 	}
 	return code
+}
+
+// prepare builds the product and starts it with the workspace whose texts have broken pages
+// elsewhere.
+func prepare(dir string) (stop func() error, err error) {
+	if program, err = compile(dir); err != nil {
+		return nil, err
+	}
+	anabranch = newProduct(byPath)
+	file := filepath.Join(dir, "workspace.yaml")
+	if err = os.WriteFile(file, workspace(anabranch.receiver.URL), 0o600); err != nil {
+		return nil, err
+	}
+	return anabranch.start(dir, "WORKSPACE_FILE="+file)
 }
 
 // pages finds one address of each page, by following links from the overview and from
@@ -108,24 +120,9 @@ func TestEveryPage(t *testing.T) {
 			b.visit(address)
 			b.accessible()
 			b.narrow()
-			b.draw(address)
 			b.reachable()
 		})
 	}
-}
-
-// draw makes a picture of the page where that was asked for.
-func (b *tab) draw(address string) {
-	b.Helper()
-	if *screenshots == "" || strings.Contains(address, "?") {
-		return
-	}
-	b.scheme("light")
-	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-	b.call("draw", err)
-	name := "console-" + strings.Trim(strings.TrimPrefix(address, "/console"), "/")
-	b.call("draw", os.MkdirAll(*screenshots, 0o755))
-	b.call("draw", os.WriteFile(filepath.Join(*screenshots, strings.TrimSuffix(name, "-")+".png"), picture, 0o644))
 }
 
 // TestWithoutScript: each page shows what it does with it.

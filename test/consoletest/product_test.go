@@ -3,6 +3,7 @@ package consoletest
 import (
 	"bufio"
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -18,12 +19,13 @@ import (
 	"time"
 )
 
-// product is an Anabranch that runs as it is shipped.
+// product is an Anabranch that runs as it is shipped, and who receives what it sends.
 type product struct {
 	api, console string // addresses: http://host:port, and that of the overview
 	token        string // of the admin pages
 	pid          int
 
+	receiver *httptest.Server
 	received chan string // paths of what the receiver was sent
 }
 
@@ -32,34 +34,50 @@ var (
 	console    = regexp.MustCompile(`console\s+(http://\S+)`)
 )
 
-// start runs the product until the returned function is called, which says whether its end
-// was orderly.
-func start(dir string) (*product, func() error, error) {
-	program := filepath.Join(dir, "anabranch")
+// compile builds the product.
+func compile(dir string) (program string, err error) {
+	program = filepath.Join(dir, "anabranch")
 	build := exec.Command("go", "-C", "../..", "build", "-o", program, "./cmd/anabranch")
 	build.Env = append(os.Environ(), "GOWORK=")
 	if out, err := build.CombinedOutput(); err != nil {
-		return nil, nil, fmt.Errorf("build the product: %w\n%s", err, out)
+		return "", fmt.Errorf("build the product: %w\n%s", err, out)
 	}
+	return program, nil
+}
+
+// newProduct returns one that is not started yet, whose receiver answers with a status and a
+// text.
+func newProduct(answer func(*http.Request) (int, string)) *product {
 	p := &product{received: make(chan string, 1000)}
-	receiver := httptest.NewServer(http.HandlerFunc(p.receive))
-	file := filepath.Join(dir, "workspace.yaml")
-	if err := os.WriteFile(file, workspace(receiver.URL), 0o600); err != nil {
-		return nil, nil, err
-	}
+	p.receiver = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status, text := answer(r)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, text)
+		select {
+		case p.received <- r.URL.Path:
+		default: // retries; nobody counts those
+		}
+	}))
+	return p
+}
+
+// start runs the product in a folder until the returned function is called, which says whether
+// its end was orderly.
+func (p *product) start(dir string, env ...string) (func() error, error) {
+	data := filepath.Join(dir, "data")
 	cmd := exec.Command(program, "run")
-	cmd.Env = []string{
-		"INGEST_ADDR=127.0.0.1:0", "ADMIN_ADDR=127.0.0.1:0", "BROKER_ADDR=127.0.0.1:0",
-		"DATA_DIR=" + filepath.Join(dir, "data"), "WORKSPACE_FILE=" + file, "WEBHOOK_SINK_ALLOW_NETWORKS=127.0.0.0/8",
-	}
+	cmd.Env = append([]string{
+		"INGEST_ADDR=127.0.0.1:0", "ADMIN_ADDR=127.0.0.1:0", "BROKER_ADDR=127.0.0.1:0", "RECEIVER_ADDR=127.0.0.1:0",
+		"DATA_DIR=" + data, "WEBHOOK_SINK_ALLOW_NETWORKS=127.0.0.0/8",
+	}, env...)
 	var log bytes.Buffer
 	cmd.Stderr = &log
 	screen, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err = cmd.Start(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	p.pid = cmd.Process.Pid
 	read := p.greeting(screen)
@@ -67,18 +85,18 @@ func start(dir string) (*product, func() error, error) {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		<-read // before Wait, which closes the screen
 		ended := cmd.Wait()
-		receiver.Close()
+		p.receiver.Close()
 		if ended != nil {
 			return fmt.Errorf("the product's end: %w\n%s", ended, log.String())
 		}
 		return nil
 	}
 	if p.console == "" {
-		return nil, nil, fmt.Errorf("the product does not start: %w", stop())
+		return nil, fmt.Errorf("the product does not start: %w", stop())
 	}
-	token, err := os.ReadFile(filepath.Join(dir, "data", "admin-token"))
+	token, err := os.ReadFile(filepath.Join(data, "admin-token"))
 	p.token = strings.TrimSpace(string(token))
-	return p, stop, err
+	return stop, err
 }
 
 // greeting reads what the product prints until it is ready. The rest is read in the
@@ -101,16 +119,11 @@ func (p *product) greeting(screen io.Reader) <-chan struct{} {
 	return done
 }
 
-// receive answers by the path: /410 with that status.
-func (p *product) receive(w http.ResponseWriter, r *http.Request) {
-	status := http.StatusOK
+// byPath answers with the status that the path names: /410.
+func byPath(r *http.Request) (status int, text string) {
+	status = http.StatusOK
 	_, _ = fmt.Sscanf(r.URL.Path, "/%d", &status)
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, naughty[0])
-	select {
-	case p.received <- r.URL.Path:
-	default: // retries; nobody counts those
-	}
+	return status, naughty[0]
 }
 
 // large is a number beyond 2^53 that is a double, as what is signed has no others.
@@ -155,13 +168,17 @@ func workspace(receiver string) []byte {
 	return text // YAML has all of JSON
 }
 
-// call sends a call of a type.
-func (p *product) call(kind string, body map[string]any) error {
+// call sends a call of a type from the source website.
+func (p *product) call(kind string, body map[string]any) error { return p.from("website", kind, body) }
+
+// from sends a call of a type from a source, whose write key says which it is.
+func (p *product) from(source, kind string, body map[string]any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	return p.post(p.api+"/v1/"+kind, "Basic d2tfd2Vic2l0ZTo=", text)
+	key := base64.StdEncoding.EncodeToString([]byte("wk_" + source + ":"))
+	return p.post(p.api+"/v1/"+kind, "Basic "+key, text)
 }
 
 func (p *product) post(url, authorization string, body []byte) error {

@@ -98,9 +98,9 @@ func (l *lab) ask(ctx context.Context) error {
 		if !l.wanted(q.name) {
 			continue
 		}
-		one, err := lookAt(ctx, p, q)
-		if err != nil {
-			return fmt.Errorf("%s: %w", q.name, err)
+		one, failure := lookAt(ctx, p, q)
+		if failure != nil {
+			return fmt.Errorf("%s: %w", q.name, failure)
 		}
 		fmt.Fprintln(os.Stderr, "largetest:", one.row())
 		looks = append(looks, one)
@@ -128,7 +128,7 @@ func (l *lab) wanted(name string) bool {
 
 // findRun finds the id of the replay.
 func (l *lab) findRun(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, l.program, "replay", "list", "--json")
+	cmd := exec.CommandContext(ctx, l.program, "replay", "list", "--json") //nolint:gosec // built by us
 	cmd.Env = append(os.Environ(), l.env()...)
 	out, err := cmd.Output()
 	if err != nil {
@@ -173,9 +173,9 @@ func lookAt(ctx context.Context, p *child.Process, q question) (l look, err erro
 	back := time.NewTicker(soon)
 	defer back.Stop()
 	for n := 0; ; n++ {
-		first, whole, page, err := get(ctx, "http://"+p.Admin+"/console"+q.page)
-		if err != nil {
-			return l, err
+		first, whole, page, failure := get(ctx, "http://"+p.Admin+"/console"+q.page)
+		if failure != nil {
+			return l, failure
 		}
 		if n == 0 {
 			l.first, l.whole, l.bytes = first, whole, len(page)
@@ -210,7 +210,7 @@ func get(ctx context.Context, target string) (first, whole time.Duration, page [
 	if err != nil {
 		return 0, 0, nil, err
 	}
-	defer w.Body.Close()
+	defer func() { _ = w.Body.Close() }()
 	page, err = io.ReadAll(w.Body)
 	if err == nil && w.StatusCode != http.StatusOK {
 		err = fmt.Errorf("it was answered %s: %s", w.Status, page)
@@ -246,7 +246,7 @@ func (c *clocked) Write(text []byte) (int, error) {
 
 func (l *lab) time(ctx context.Context, q question) ran {
 	out, said := clocked{begun: time.Now()}, new(bytes.Buffer)
-	cmd := exec.CommandContext(ctx, l.program, q.args...)
+	cmd := exec.CommandContext(ctx, l.program, q.args...) //nolint:gosec // built by us, with arguments of the table
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), l.env()...), &out, said
 	err := cmd.Run()
 	done := ran{question: q, first: out.first, whole: time.Since(out.begun), bytes: out.bytes}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kadm" //nolint:depguard // it measures from outside
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
@@ -85,7 +85,7 @@ destinations:
 
 // command runs one that has to succeed.
 func (l *lab) command(ctx context.Context, args ...string) error {
-	cmd := exec.CommandContext(ctx, l.program, args...)
+	cmd := exec.CommandContext(ctx, l.program, args...) //nolint:gosec // built by us
 	cmd.Env = append(os.Environ(), l.env()...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("anabranch %s: %w: %s", strings.Join(args, " "), err, out[max(0, len(out)-2000):])

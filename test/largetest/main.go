@@ -64,7 +64,7 @@ func run(ctx context.Context, args []string) error {
 	if l.dir, err = os.MkdirTemp("", "anabranch-largetest-"); err != nil {
 		return err
 	}
-	defer os.RemoveAll(l.dir)
+	defer func() { _ = os.RemoveAll(l.dir) }()
 	if l.program, err = child.Build(ctx, l.dir); err != nil {
 		return err
 	}

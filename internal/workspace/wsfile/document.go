@@ -15,17 +15,17 @@ import (
 	"github.com/anabranch/anabranch/internal/document"
 )
 
-// maxFileBytes bounds a workspace file: hundreds of times a large one, and
+// MaxBytes bounds a workspace file: hundreds of times a large one, and
 // little enough to be read and hashed each second.
-const maxFileBytes = 1 << 20
+const MaxBytes = 1 << 20
 
 const wantDocument = "the keys sources and destinations; `sources: []` says that there are none"
 
 // rootOf reads the one YAML document of a file. Without a result it has
 // reported why.
 func rootOf(text []byte, found *document.Problems) *yaml.Node {
-	if len(text) > maxFileBytes {
-		found.Add(Problem{Value: fmt.Sprintf("%d bytes", len(text)), Want: fmt.Sprintf("at most %d", maxFileBytes)})
+	if len(text) > MaxBytes {
+		found.Add(Problem{Value: fmt.Sprintf("%d bytes", len(text)), Want: fmt.Sprintf("at most %d", MaxBytes)})
 		return nil
 	}
 	if i := unprintable(text); i >= 0 {

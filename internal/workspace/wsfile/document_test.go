@@ -33,7 +33,7 @@ func TestDocumentsThatAreNone(t *testing.T) {
 		"NUL":                 {"sources: []\n\x00", "2: the byte 0x00: expected printable UTF-8 text"},
 		"Latin-1":             {"sources: []\ndestinations: []\n# caf\xe9\n", "3: the byte 0xe9: expected printable UTF-8 text"},
 		"binary":              {"\x1f\x8b\x08", "1: the byte 0x1f: expected printable UTF-8 text"},
-		"too large":           {strings.Repeat("#", maxFileBytes+1), " 1048577 bytes: expected at most 1048576"},
+		"too large":           {strings.Repeat("#", MaxBytes+1), " 1048577 bytes: expected at most 1048576"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,7 @@ func SystemLookup() Lookup {
 	return Lookup{Env: os.LookupEnv, File: readFile}
 }
 
-// readFile reads a file of at most [maxFileBytes], and one byte of a larger
+// readFile reads a file of at most [MaxBytes], and one byte of a larger
 // one, so that whoever checks the size sees that it is larger.
 func readFile(path string) ([]byte, error) {
 	file, err := os.Open(path) //nolint:gosec // which files to read is what the operator configures
@@ -27,5 +27,5 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close() //nolint:errcheck // nothing was written
-	return io.ReadAll(io.LimitReader(file, maxFileBytes+1))
+	return io.ReadAll(io.LimitReader(file, MaxBytes+1))
 }

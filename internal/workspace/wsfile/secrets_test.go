@@ -109,7 +109,7 @@ func TestReadFileReadsNoMoreThanItMust(t *testing.T) {
 	if err != nil {
 		t.Skipf("no /dev/zero: %v", err)
 	}
-	if len(text) != maxFileBytes+1 {
+	if len(text) != MaxBytes+1 {
 		t.Errorf("%d bytes", len(text))
 	}
 }

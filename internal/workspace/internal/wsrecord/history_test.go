@@ -139,7 +139,8 @@ func TestHoldings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []workspace.Holding{
-		{Kind: "source", ID: "early", Changed: noon}, {Kind: "source", ID: "known", Changed: noon.Add(time.Hour + time.Second), By: "bob"},
+		{Kind: "source", ID: "early", Changed: noon},
+		{Kind: "source", ID: "known", Changed: noon.Add(time.Hour + time.Second), By: "bob"},
 		{Kind: "source", ID: "rewritten", Changed: noon.Add(2 * time.Hour)},
 	}
 	if diff := cmp.Diff(want, table.Holdings()); diff != "" {
