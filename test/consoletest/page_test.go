@@ -65,6 +65,22 @@ func (b *tab) narrow() {
 	}
 }
 
+// bare has the page shown once more without script, where it has the same forms.
+func (b *tab) bare(address string) {
+	b.Helper()
+	const forms = `[document.querySelector("h1").innerText, ...[...document.querySelectorAll("main form")].map(f => f.method + " " + f.action)].join("\n")`
+	with := eval[string](b, forms)
+	b.scripts(false)
+	b.visit(address)
+	if without := eval[string](b, forms); without != with {
+		b.Errorf("without script %s has\n%s\nwith it\n%s", address, without, with)
+	}
+	if text := eval[string](b, `document.querySelector("main").innerText`); len(text) < 60 {
+		b.Errorf("without script %s shows only %q", address, text)
+	}
+	b.scripts(true)
+}
+
 // reachable goes through the page with the Tab key: it comes to all that can be used, in
 // order, and shows where it is. The tab has no scripts afterwards.
 func (b *tab) reachable() {

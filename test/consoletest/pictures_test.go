@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"image"
-	"image/color"
 	"image/png"
 	"os"
 	"path/filepath"
@@ -113,24 +112,22 @@ func fewer(picture []byte) ([]byte, error) {
 	}
 }
 
-// rounded is a picture whose reds, greens and blues have a number of bits each; false: it would
-// have more colours than a palette.
+// rounded is a picture whose colours are the same when their first bits are: the one that comes
+// first, which is that of a ground, stays as it is. False: they are more than a palette has.
 func rounded(full image.Image, bits int) (*image.Paletted, bool) {
-	most := uint32(1)<<bits - 1
-	round := func(of16 uint32) uint8 { return uint8((of16*most + 0x7fff) / 0xffff * 0xff / most) }
 	few := image.NewPaletted(full.Bounds(), nil)
-	known := make(map[color.RGBA]uint8)
+	known := make(map[[3]uint32]uint8)
 	for y := few.Rect.Min.Y; y < few.Rect.Max.Y; y++ {
 		for x := few.Rect.Min.X; x < few.Rect.Max.X; x++ {
 			r, g, b, _ := full.At(x, y).RGBA()
-			c := color.RGBA{round(r), round(g), round(b), 0xff}
-			i, found := known[c]
+			like := [3]uint32{r >> (16 - bits), g >> (16 - bits), b >> (16 - bits)}
+			i, found := known[like]
 			if !found {
 				if len(few.Palette) == 256 {
 					return nil, false
 				}
 				i = uint8(len(few.Palette))
-				known[c], few.Palette = i, append(few.Palette, c)
+				known[like], few.Palette = i, append(few.Palette, full.At(x, y))
 			}
 			few.SetColorIndex(x, y, i)
 		}
