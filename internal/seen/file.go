@@ -52,8 +52,9 @@ func extentOf(name, suffix string) (e extent, ok bool) {
 	return e, ok && err == nil && n == 2 && e.name(suffix) == name
 }
 
-// create makes a run in a file of a directory; empty: in one without a name.
-func create(dir string, of Identity, ext extent, next stream) (_ *run, err error) {
+// create makes a run of at most so many fingerprints in a file of a directory; empty: in one
+// without a name.
+func create(dir string, of Identity, ext extent, most int, next stream) (_ *run, err error) {
 	f, err := os.CreateTemp(dir, "seen-*"+newSuffix)
 	if err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func create(dir string, of Identity, ext extent, next stream) (_ *run, err error
 			_ = made.remove() // there is an error already
 		}
 	}()
-	r, err := writeRun(f, of, ext, next)
+	r, err := writeRun(f, of, ext, most, next)
 	if err != nil {
 		return nil, err
 	}
@@ -95,9 +96,9 @@ func syncDir(dir string) error {
 }
 
 // inMemory makes a run that could not be written to a file.
-func inMemory(of Identity, ext extent, next stream) (*run, error) {
+func inMemory(of Identity, ext extent, most int, next stream) (*run, error) {
 	var b bytes.Buffer
-	r, err := writeRun(&b, of, ext, next)
+	r, err := writeRun(&b, of, ext, most, next)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 func written(tb testing.TB, ext extent, all []Fingerprint) []byte {
 	tb.Helper()
 	var b bytes.Buffer
-	if _, err := writeRun(&b, Identity{1, 2, 3}, ext, each(sorted(all))); err != nil {
+	if _, err := writeRun(&b, Identity{1, 2, 3}, ext, len(all), each(sorted(all))); err != nil {
 		tb.Fatal(err)
 	}
 	return b.Bytes()

@@ -122,12 +122,12 @@ func pageHas(page []byte, fp Fingerprint) bool {
 	return false
 }
 
-// writeRun writes a run of fingerprints that come in order, each once, and returns it as
-// it is open but for its pages.
-func writeRun(to io.Writer, of Identity, ext extent, next stream) (*run, error) {
+// writeRun writes a run of at most so many fingerprints, which come in order, each once, and
+// returns it as it is open but for its pages.
+func writeRun(to io.Writer, of Identity, ext extent, most int, next stream) (*run, error) {
 	r := &run{extent: ext, of: of}
 	w := bufio.NewWriterSize(to, 64<<10)
-	var keys []uint64
+	keys := make([]uint64, 0, most) // grown bit by bit, it would keep the collector busy beside the loop
 	page := make([]byte, 0, pageBytes)
 	for {
 		fp, more, err := next()

@@ -77,12 +77,12 @@ func (s *Set) settle() {
 
 // make makes a run; in memory when it can't be written.
 func (s *Set) make(ext extent, fps []Fingerprint) (*run, error) {
-	r, err := create(s.dir, s.of, ext, each(fps))
+	r, err := create(s.dir, s.of, ext, len(fps), each(fps))
 	if err == nil {
 		return r, nil
 	}
 	s.store.failed(OperationWrite, fmt.Errorf("write calls seen up to offset %d, which are in memory until that succeeds: %w", ext.to, err))
-	return inMemory(s.of, ext, each(fps))
+	return inMemory(s.of, ext, len(fps), each(fps))
 }
 
 // rewrite writes the runs that are in memory, some time after that failed.
@@ -94,7 +94,7 @@ func (s *Set) rewrite() {
 		if r.file != nil || !s.store.mayRetry() {
 			continue
 		}
-		written, err := create(s.dir, s.of, r.extent, r.all())
+		written, err := create(s.dir, s.of, r.extent, r.count, r.all())
 		if err != nil {
 			s.store.failed(OperationWrite, fmt.Errorf("write calls seen: %w", err))
 			return
@@ -129,13 +129,14 @@ func (s *Set) merge() bool {
 	if len(old) == 0 || s.closing.Load() || !s.store.mayRetry() {
 		return false
 	}
-	streams := make([]stream, len(old))
+	streams, most := make([]stream, len(old)), 0
 	for i, r := range old {
 		streams[i] = r.all()
+		most += r.count
 	}
 	var unread error
 	next := merged(streams)
-	r, err := create(s.dir, s.of, extent{old[0].from, old[len(old)-1].to, old[0].bucket}, func() (Fingerprint, bool, error) {
+	r, err := create(s.dir, s.of, extent{old[0].from, old[len(old)-1].to, old[0].bucket}, most, func() (Fingerprint, bool, error) {
 		if s.closing.Load() {
 			return Fingerprint{}, false, errClosing
 		}
