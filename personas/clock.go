@@ -85,7 +85,10 @@ func (c *clock) least(num int32, at time.Time) int64 {
 
 // run ticks until ctx ends.
 func (c *clock) run(ctx context.Context, options []kgo.Opt) error {
-	cl, err := kgo.NewClient(slices.Concat(options, []kgo.Opt{kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0)})...)
+	// A tick may be written twice, and must not keep the stage from stopping while no broker answers.
+	cl, err := kgo.NewClient(slices.Concat(options, []kgo.Opt{
+		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0), kgo.AllowIdempotentProduceCancellation(),
+	})...)
 	if err != nil {
 		return fmt.Errorf("create the client of the partitions' clocks: %w", err)
 	}

@@ -80,6 +80,25 @@ func TestTheFirstTickArrivesLate(t *testing.T) {
 	})
 }
 
+// TestAStopWhileATickIsUnderWay, which no broker answers any more.
+func TestAStopWhileATickIsUnderWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testkit.Virtual(t), engine.Definitions{Audiences: []engine.Audience{audience("active", "Visit", 1, time.Minute)}})
+		stop := start(t, b.stage(t, b.virtually))
+		virtual.Sleep(5 * time.Second)
+		looked, mend := b.holdTicks(t)
+		b.send(t, b.track("u", "Visit", time.Now()))
+		<-looked
+		begun := time.Now()
+		stop()
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		mend()
+	})
+}
+
 // holdTicks holds up the ticks that are sent from now on, until release is called. They have
 // the time at which the broker takes them, as on brokers that keep time themselves; looked is
 // closed when the first is under way.

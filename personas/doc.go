@@ -53,6 +53,9 @@
 // look, by the brokers' clock, which the tick before it has told (TestATickThatArrivesLate).
 // The first tick of a process knows no such time and moves no clock, or everybody would leave
 // whose calls stand behind its look (TestTheFirstTickArrivesLate).
+// The library waits for what is under way although its context has ended: a stage that no broker
+// answered could not be stopped until one did, so ticks can be given up
+// (TestAStopWhileATickIsUnderWay).
 //
 // When a call was taken in is what its record says, also where that is later than the
 // transaction was begun that reads it: it was not once, and who recomputed from the log came
