@@ -67,7 +67,7 @@ personas-seeds: ## Hold audiences and traits of SEEDS (10000) random users again
 # The figures of docs/personas.md: on a busy machine only the processor time says something.
 # FIGURES picks some: make personas-figures FIGURES='Fold Restore'
 FIGURES        ?= Fold Stage Backfill Latency Restore
-figures_Fold     := 100000x
+figures_Fold     := 1x
 figures_Stage    := 60000x
 figures_Backfill := 60000x
 figures_Latency  := 10000x
