@@ -50,6 +50,7 @@ type processor struct {
 	c     *catalogue
 	lent  map[string]*catalogue // without what can't be in force yet, by what that is
 	open  map[int32]*work       // of the transaction in the making
+	busy  bool                  // there are calls in it that others made
 	batch store.Batch
 	call  engine.Call
 	err   error // of the store: the session ends with it
@@ -296,6 +297,7 @@ func (p *processor) Ended(t *runner.Transaction, outcome runner.Outcome) {
 	}
 	p.metrics.end()
 	clear(p.open)
+	p.busy = false
 	p.gauge()
 }
 

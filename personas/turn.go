@@ -21,6 +21,10 @@ const (
 	turnSwept  = 512
 	// mostLag is how old the calls in hand may be for a backfill to go on beside them.
 	mostLag = 2 * time.Second
+	// turnFilled is how many calls of the past a transaction folds beside live ones, which wait
+	// for it, and turnFilledIdle how many where there are none: some ten milliseconds, and some
+	// fifty.
+	turnFilled, turnFilledIdle = 1_500, 10_000
 )
 
 // turn does what is done in small steps: who is due, what new definitions lack, and who is
@@ -90,10 +94,16 @@ func (p *processor) fill(ctx context.Context, t *runner.Transaction, w *work) (m
 	if f.From < 0 {
 		f.From = part.Begin
 	}
-	for _, rec := range part.Records {
+	n := min(len(part.Records), p.quota())
+	p.metrics.now.filled += n
+	for _, rec := range part.Records[:n] {
 		if err := p.refold(ctx, t, w, f, rec); err != nil {
 			return false, err
 		}
+	}
+	if n < len(part.Records) {
+		f.Next = part.Records[n].Offset
+		return true, nil
 	}
 	if f.Next = part.Next; f.Read() {
 		p.history.Forget(w.num)
@@ -101,9 +111,17 @@ func (p *processor) fill(ctx context.Context, t *runner.Transaction, w *work) (m
 	return true, nil
 }
 
+// quota is how many calls of the past the transaction may still fold.
+func (p *processor) quota() int {
+	most := turnFilledIdle
+	if p.busy {
+		most = turnFilled
+	}
+	return max(0, most-p.metrics.now.filled)
+}
+
 // refold folds a call into the leaves that are being filled.
 func (p *processor) refold(ctx context.Context, t *runner.Transaction, w *work, f *changelog.Fill, rec *kgo.Record) error {
-	p.metrics.now.filled++
 	h, err := kafka.HeadersOf(rec)
 	if err != nil || ours(&h) || h.Origin == schemas.OriginDeletion || h.Origin == schemas.OriginReplay {
 		return nil //nolint:nilerr // as when it came first

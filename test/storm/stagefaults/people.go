@@ -55,7 +55,7 @@ func (p *people) least(faults int) int { return max(p.made*9/10, faults*callsPer
 // long as the window.
 func (p *people) call(ctx context.Context, cl *kgo.Client, rate int) error {
 	load.Pace(ctx, rate, func() {
-		rec := call(fmt.Sprintf("%s-u%d", p.run, p.made*p.made%howMany), fmt.Sprintf("%s-%d", p.run, p.made))
+		rec := call(fmt.Sprintf("%s-u%d", p.run, p.made*p.made%howMany), fmt.Sprintf("%s-%d", p.run, p.made), "Storm")
 		p.made++
 		cl.Produce(context.WithoutCancel(ctx), rec, func(_ *kgo.Record, err error) {
 			if err == nil {
@@ -67,9 +67,9 @@ func (p *people) call(ctx context.Context, cl *kgo.Client, rate int) error {
 }
 
 // call is one that a user makes now.
-func call(user, id string) *kgo.Record {
+func call(user, id, event string) *kgo.Record {
 	rec := &kgo.Record{Topic: schemas.TopicRawEvents, Key: []byte(user), Value: fmt.Appendf(nil,
-		`{"type":"track","messageId":%q,"userId":%q,"event":"Storm","properties":{},"timestamp":%q,"context":{}}`, id, user, time.Now().UTC().Format(schemas.TimeLayout))}
+		`{"type":"track","messageId":%q,"userId":%q,"event":%q,"properties":{},"timestamp":%q,"context":{}}`, id, user, event, time.Now().UTC().Format(schemas.TimeLayout))}
 	kafka.SetHeaders(rec, &schemas.Headers{Source: lab.Source, Type: schemas.TypeTrack, MessageID: id, Origin: schemas.OriginAPI})
 	return rec
 }
@@ -82,7 +82,7 @@ func (p *people) await(ctx context.Context, l *lab.Lab) error {
 	silent := make(map[int32]bool) // partitions by whether nothing was told on them
 	for i := range 10 * partitions {
 		user := fmt.Sprintf("%s-%d", probes, i)
-		rec := call(user, user)
+		rec := call(user, user, "Storm")
 		if err := l.Writer.Client.ProduceSync(ctx, rec).FirstErr(); err != nil {
 			return err
 		}
