@@ -7,7 +7,7 @@
 //	ledger  takes what was read as facts, and what becomes of them
 //	calls   the calls of a partition, a bit each
 //	fact    one thing that is known of an event at a destination, in 32 bytes
-//	piles   sorts facts in bounded memory
+//	piles   sorts facts in bounded memory (package spill)
 //	judge   the equation, for one event at one destination
 //	report  what it comes to, and print for people
 //
