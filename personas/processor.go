@@ -50,10 +50,10 @@ type processor struct {
 	c     *catalogue
 	lent  map[string]*catalogue // without what can't be in force yet, by what that is
 	open  map[int32]*work       // of the transaction in the making
-	busy  bool                  // there are calls in it that others made
 	batch store.Batch
 	call  engine.Call
-	err   error // of the store: the session ends with it
+	busy  time.Time // when the last transaction began that had calls which others made
+	err   error     // of the store: the session ends with it
 }
 
 func newProcessor(cfg Config, set Settings, s *attended, m *metrics) *processor {
@@ -297,7 +297,6 @@ func (p *processor) Ended(t *runner.Transaction, outcome runner.Outcome) {
 	}
 	p.metrics.end()
 	clear(p.open)
-	p.busy = false
 	p.gauge()
 }
 

@@ -21,10 +21,11 @@ const (
 	turnSwept  = 512
 	// mostLag is how old the calls in hand may be for a backfill to go on beside them.
 	mostLag = 2 * time.Second
-	// turnFilled is how many calls of the past a transaction folds beside live ones, which wait
-	// for it, and turnFilledIdle how many where there are none: some ten milliseconds, and some
-	// fifty.
-	turnFilled, turnFilledIdle = 1_500, 10_000
+	// turnSteps is how many calls of the past and users of a sweep a transaction takes while
+	// live calls come, which wait for it, and turnStepsIdle how many where none have come for
+	// idleAfter: some ten milliseconds, and some fifty.
+	turnSteps, turnStepsIdle = 1_500, 10_000
+	idleAfter                = time.Second
 )
 
 // turn does what is done in small steps: who is due, what new definitions lack, and who is
@@ -94,7 +95,7 @@ func (p *processor) fill(ctx context.Context, t *runner.Transaction, w *work) (m
 	if f.From < 0 {
 		f.From = part.Begin
 	}
-	n := min(len(part.Records), p.quota())
+	n := min(len(part.Records), p.quota(t))
 	p.metrics.now.filled += n
 	for _, rec := range part.Records[:n] {
 		if err := p.refold(ctx, t, w, f, rec); err != nil {
@@ -111,13 +112,13 @@ func (p *processor) fill(ctx context.Context, t *runner.Transaction, w *work) (m
 	return true, nil
 }
 
-// quota is how many calls of the past the transaction may still fold.
-func (p *processor) quota() int {
-	most := turnFilledIdle
-	if p.busy {
-		most = turnFilled
+// quota is how many steps of fills and sweeps the transaction may still take.
+func (p *processor) quota(t *runner.Transaction) int {
+	most := turnStepsIdle
+	if t.Begun().Sub(p.busy) < idleAfter {
+		most = turnSteps
 	}
-	return max(0, most-p.metrics.now.filled)
+	return max(0, most-p.metrics.now.filled-p.metrics.now.swept)
 }
 
 // refold folds a call into the leaves that are being filled.
@@ -161,7 +162,11 @@ func (p *processor) sweep(ctx context.Context, t *runner.Transaction, w *work) (
 	if w.meta.Sweep == nil {
 		return false, nil
 	}
-	some, next, err := w.users.Look(w.meta.Sweep.From, turnSwept)
+	n := min(turnSwept, p.quota(t))
+	if n == 0 {
+		return true, nil
+	}
+	some, next, err := w.users.Look(w.meta.Sweep.From, n)
 	if err != nil {
 		return false, err
 	}
