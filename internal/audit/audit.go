@@ -59,7 +59,7 @@ func Run(ctx context.Context, set Settings) (*Report, error) {
 	if err := a.look(ctx); err != nil {
 		return nil, err
 	}
-	defer a.ledger.piles.close()
+	defer a.ledger.piles.Close()
 	for _, read := range []func(context.Context) error{a.readJournal, a.readWaiting, a.readLetters, a.balance, a.readCalls} {
 		if err := read(ctx); err != nil {
 			return nil, err

@@ -395,7 +395,7 @@ func TestWhatIsNotKnown(t *testing.T) {
 		c.tell(t, h, l)
 		r := new(Report)
 		r.Rows, r.Missing, r.Unknown = l.result()
-		l.piles.close()
+		l.piles.Close()
 		if len(r.Unknown) != 1 || r.Unknown[0].Cause != c.cause || r.Outcome() != NotAllSaid || r.Err() == nil {
 			t.Errorf("%s: outcome %d, not known: %v, missing: %v", name, r.Outcome(), r.Unknown, r.Missing)
 		}

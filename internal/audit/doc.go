@@ -9,7 +9,7 @@
 //	outcome  holds what was sent on against what came of it, and names what is missing
 //	calls    the calls of a partition, a bit each
 //	fact     one thing that is known of an event at a destination, in 32 bytes
-//	piles    sorts facts in bounded memory
+//	piles    sorts facts in bounded memory (package spill)
 //	judge    the equation, for one event at one destination
 //	report   what it comes to, and print for people
 //	glance   what the journal alone says of a while

@@ -78,7 +78,7 @@ func (s *stretch) take(t *testing.T, head *journal.Head, value []byte) {
 // report is what the ledger comes to once the calls were read.
 func (s *stretch) report(t *testing.T) *Report {
 	t.Helper()
-	defer s.piles.close()
+	defer s.piles.Close()
 	if err := s.balance(); err != nil {
 		t.Fatal(err)
 	}
