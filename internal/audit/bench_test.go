@@ -25,7 +25,7 @@ import (
 func BenchmarkEvents(b *testing.B) {
 	c := newCrowd()
 	l := c.ledger(b.N)
-	defer l.piles.close()
+	defer l.piles.Close()
 	peak := testkit.Resident(b)
 	b.ReportAllocs()
 	b.ResetTimer()
@@ -55,13 +55,13 @@ func TestACrowd(t *testing.T) {
 	newPopulation(t, 30_000).audit(t)
 }
 
-// TestMemoryOfACall: once the piles are full, a call takes a bit, and eight bytes for each
-// chunk of its facts that is put aside.
+// TestMemoryOfACall: once the piles are full, a call takes a bit, and sixteen bytes for
+// each chunk of its facts that is put aside.
 func TestMemoryOfACall(t *testing.T) {
 	const few, many, most = 300_000, 600_000, 2.0
 	c := newCrowd()
 	l := c.ledger(many)
-	defer l.piles.close()
+	defer l.piles.Close()
 	held := func() float64 {
 		runtime.GC()
 		var memory runtime.MemStats

@@ -68,7 +68,7 @@ func Look(ctx context.Context, opts []kgo.Opt, admin *topics.Admin, from, to tim
 	}
 	a.ledger = newLedger(Selection{}, prints.KeyID(), make(map[int32]*calls))
 	a.ledger.lettersCut = true // they are not looked at
-	defer a.ledger.piles.close()
+	defer a.ledger.piles.Close()
 	if err = a.lookAtCalls(timed, nil); err != nil {
 		return nil, err
 	}

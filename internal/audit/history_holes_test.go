@@ -15,7 +15,7 @@ import (
 func (h *history) check(t *testing.T) {
 	t.Helper()
 	l := h.ledger()
-	defer l.piles.close()
+	defer l.piles.Close()
 	h.tell(t, l)
 	rows, missing, doubts := l.result()
 	wantRows, wantMissing := h.want()

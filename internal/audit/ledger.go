@@ -53,7 +53,7 @@ type Selection struct{ Source, Destination string }
 
 func newLedger(selection Selection, keyID uint32, raw map[int32]*calls) *ledger {
 	return &ledger{
-		selection: selection, keyID: keyID, raw: raw, names: newNames(), rows: make(map[rowKey]*Row),
+		selection: selection, keyID: keyID, raw: raw, names: newNames(), piles: newPiles(), rows: make(map[rowKey]*Row),
 		holes: make(map[place][]fact), doubts: make(map[doubtKey]*Doubt), journalled: make(map[string]bool),
 	}
 }

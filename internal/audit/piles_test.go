@@ -14,9 +14,10 @@ import (
 // TestPiles: what is put aside comes back, each event's facts together, and leaves no file.
 func TestPiles(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
+	const chunk = 2_000 // more of a pile than memory has
 	random := rand.New(rand.NewPCG(1, 2))
-	var p piles
-	defer p.close()
+	p := newPiles()
+	defer p.Close()
 	var all []fact
 	for range 5 * chunk {
 		// Of few piles and few events, so that both overflow.
@@ -30,7 +31,7 @@ func TestPiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if p.bytes == 0 {
+	if p.Aside() == 0 {
 		t.Fatal("nothing was put aside")
 	}
 	var got []fact

@@ -47,7 +47,7 @@ func example(t *testing.T) *Report {
 	c.ways[0] = try(c, "crm", journal.Retried, 1)
 	h.calls = append(h.calls, &call{offset: 1720, source: "website", id: "m-4", unrouted: true})
 	l := newLedger(Selection{}, h.keyID, map[int32]*calls{0: newCalls(ranges.Range{Start: 1700, End: 1800}, 1720)})
-	defer l.piles.close()
+	defer l.piles.Close()
 	h.Rand = newHistory(1, 0).Rand
 	h.tell(t, l)
 	l.doubt(NotJournalled, partOf(schemas.TopicRawEvents, 4), 12, began)

@@ -39,10 +39,13 @@ func (b *Brokers) personas() PersonasQuestions {
 	}
 }
 
+// mostAside is how much of its disk the process has for a preview or a check.
+const mostAside = 1 << 30
+
 // ofUsers is where the state of users is read. It is for one question.
 func (b *Brokers) ofUsers(say func(string)) *ask.Log {
 	return &ask.Log{
-		Kafka: b.Kafka, Topics: b.Topics, Workspace: ask.Of(b.Workspace.Load()),
+		Kafka: b.Kafka, Topics: b.Topics, Workspace: ask.Of(b.Workspace.Load()), Aside: mostAside,
 		Progress: func(done, total int64) { say("read " + terminal.Count(done) + " of " + terminal.Count(total)) },
 	}
 }

@@ -30,6 +30,9 @@ type Log struct {
 	// Progress is told, now and then, how many offsets of how many were read; nil: nobody
 	// wants to know.
 	Progress func(done, total int64)
+	// Aside is how many bytes a preview or a check may put aside on disk, where TMPDIR says;
+	// 0: as many as there are.
+	Aside int64
 }
 
 // Unknown is the error about a name that there is not.

@@ -45,8 +45,7 @@ type Wrong struct {
 // Check computes all users again from raw-events, and compares what follows with what the
 // stage has told them: with what it keeps of that, and with the calls on raw-events. It
 // reads all of raw-events, and fails while the stage is not done with all definitions. It
-// needs memory as [Changes] does, and for the last of what was
-// told of each user and definition.
+// needs memory and disk as [Changes] does, and disk for what was told.
 func Check(ctx context.Context, log *Log) (*Verdict, error) {
 	v := &Verdict{Checked: []string{}, Skipped: []Skipped{}, Wrong: []Wrong{}}
 	begins, err := log.begins(ctx)
@@ -67,35 +66,17 @@ func Check(ctx context.Context, log *Log) (*Verdict, error) {
 	if c, err = engine.Compile(log.Workspace.alone(func(key string) bool { return slices.Contains(v.Checked, key) })); err != nil {
 		return nil, err
 	}
-	last := make(map[string]map[string]Told)
-	r := &replay{log: log, c: c}
+	r := &replay{log: log, c: c, hears: true}
 	r.refold = func(_ *changelog.Meta, id engine.LeafID) bool { return id != engine.LeafSeen }
-	r.told = func(t *Told) {
-		if last[t.UserID] == nil {
-			last[t.UserID] = make(map[string]Told)
-		}
-		last[t.UserID][t.Key] = *t
-	}
-	r.look = func(u *computed) {
+	r.look = func(u *computed) error {
 		v.take(u)
-		for _, t := range last[u.id] {
-			v.hear(u.id, u.before, &t)
-		}
-		delete(last, u.id)
+		return nil
 	}
 	if r.inForce, err = personas.Print(&log.Workspace.defined); err != nil {
 		return nil, err
 	}
 	if err := r.run(ctx); err != nil {
 		return nil, err
-	}
-	for user, of := range last {
-		if _, merged := r.redirects[user]; merged {
-			continue
-		}
-		for _, t := range of {
-			v.hear(user, c.NewProfile(), &t)
-		}
 	}
 	v.AsOf = r.extents()
 	slices.SortFunc(v.Wrong, func(a, b Wrong) int { return cmp.Or(cmp.Compare(a.UserID, b.UserID), cmp.Compare(a.Key, b.Key)) })
@@ -124,7 +105,12 @@ func unchecked(c *engine.Catalogue, d *Definition, begins time.Time) string {
 
 // take compares what a user was told with what is true.
 func (v *Verdict) take(u *computed) {
-	v.Users++
+	if !u.unknown {
+		v.Users++
+	}
+	for _, t := range u.told {
+		v.hear(u.id, u.before, &t)
+	}
 	for i := range u.changes {
 		change := &u.changes[i]
 		w := Wrong{UserID: u.id, Key: change.Key, Kind: change.Class, Told: json.RawMessage("null"), True: change.Value, Detail: "raw-events says otherwise"}

@@ -13,7 +13,9 @@
 //	resync            has the stage tell a destination once more, which it does by itself
 //	history, growth   what was told, and how an audience grew by it
 //	versions          what a definition said, and what an edit changed in it
-//	preview, check    users computed again (replay): what an edit would tell, what is wrong
+//	preview, check    users computed again: what an edit would tell, what is wrong
+//	replay            has that done, partition by partition (part), on piles (note) of some
+//	                  users at a time (crowd); later, those who have other ids
 //	print             for people
 //
 // # Non-obvious

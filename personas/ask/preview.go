@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -78,14 +77,8 @@ func Changes(ctx context.Context, log *Log, next Workspace, key string) (*Previe
 	if err != nil {
 		return nil, err
 	}
-	r := &replay{log: log, c: c, refold: lacking}
-	var failed error
-	r.look = func(u *computed) {
-		if err := p.take(c, u, asked); err != nil {
-			failed = err
-		}
-	}
-	if err := errors.Join(r.run(ctx), failed); err != nil {
+	r := &replay{log: log, c: c, refold: lacking, look: func(u *computed) error { return p.take(c, u, asked) }}
+	if err := r.run(ctx); err != nil {
 		return nil, err
 	}
 	p.AsOf = r.extents()
