@@ -57,6 +57,10 @@
 // answered could not be stopped until one did, so ticks can be given up
 // (TestAStopWhileATickIsUnderWay).
 //
+// Live calls wait for the transaction before theirs, so what it folds of the past and sweeps is
+// bounded while any come. A transaction that has none says nothing: it follows its tick at once,
+// before the next call is there (TestAFillLeavesRoom; row told-personas of test/storm).
+//
 // When a call was taken in is what its record says, also where that is later than the
 // transaction was begun that reads it: it was not once, and who recomputed from the log came
 // to other members (TestWhenACallWasTakenIn).

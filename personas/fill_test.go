@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/definition"
 	"github.com/anabranch/anabranch/personas/internal/changelog"
@@ -117,4 +119,39 @@ func TestWhoIsAsked(t *testing.T) {
 	if nums := unheard(&fills[0], 0, count); nums[0] != 2 || len(fills[0].Heard) != 1 {
 		t.Errorf("%v are asked, and %v have answered", nums, fills[0].Heard)
 	}
+}
+
+// TestAFillLeavesRoom: the calls of the past that a transaction folds are bounded, and are few
+// where live ones wait for it.
+func TestAFillLeavesRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testkit.Virtual(t), engine.Definitions{Traits: []engine.Trait{counted()}})
+		r := b.stage(t, b.virtually)
+		start(t, r)
+		virtual.Sleep(5 * time.Second)
+		u, live := onPartition(r, "u", 0), onPartition(r, "l", 0)
+		const past = 4 * turnSteps
+		visits := make([]*kgo.Record, past) // at once, so that they are compressed, and a part of a backfill has many
+		for i := range visits {
+			visits[i] = b.of(schemas.TypeTrack, u, "", `"event":"Visit","properties":{}`)
+		}
+		b.send(t, visits...)
+		virtual.Sleep(5 * time.Second)
+		filled := func() int { return int(testutil.ToFloat64(r.processor.metrics.filled)) }
+		b.definitions.Store(&engine.Definitions{Audiences: []engine.Audience{audience("visitors", "Visit", past, 0)}, Traits: []engine.Trait{counted()}})
+		most := 0
+		for before := 0; before < past; before = filled() {
+			b.send(t, b.of(schemas.TypeTrack, live, "", `"event":"Hello","properties":{}`))
+			virtual.Sleep(time.Millisecond)
+			most = max(most, filled()-before)
+		}
+		virtual.Sleep(30 * time.Second)
+		if diff := cmp.Diff(map[string][]string{u: {"true"}}, values(b.heard(t, 1), "visitors")); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if most > 2*turnSteps || most == 0 {
+			t.Errorf("up to %d calls of the past were folded while a live one waited", most)
+		}
+	})
 }

@@ -52,7 +52,8 @@ type processor struct {
 	open  map[int32]*work       // of the transaction in the making
 	batch store.Batch
 	call  engine.Call
-	err   error // of the store: the session ends with it
+	busy  time.Time // when the last transaction began that had calls which others made
+	err   error     // of the store: the session ends with it
 }
 
 func newProcessor(cfg Config, set Settings, s *attended, m *metrics) *processor {

@@ -21,6 +21,11 @@ const (
 	turnSwept  = 512
 	// mostLag is how old the calls in hand may be for a backfill to go on beside them.
 	mostLag = 2 * time.Second
+	// turnSteps is how many calls of the past and users of a sweep a transaction takes while
+	// live calls come, which wait for it, and turnStepsIdle how many where none have come for
+	// idleAfter: some ten milliseconds, and some fifty.
+	turnSteps, turnStepsIdle = 1_500, 10_000
+	idleAfter                = time.Second
 )
 
 // turn does what is done in small steps: who is due, what new definitions lack, and who is
@@ -90,10 +95,16 @@ func (p *processor) fill(ctx context.Context, t *runner.Transaction, w *work) (m
 	if f.From < 0 {
 		f.From = part.Begin
 	}
-	for _, rec := range part.Records {
+	n := min(len(part.Records), p.quota(t))
+	p.metrics.now.filled += n
+	for _, rec := range part.Records[:n] {
 		if err := p.refold(ctx, t, w, f, rec); err != nil {
 			return false, err
 		}
+	}
+	if n < len(part.Records) {
+		f.Next = part.Records[n].Offset
+		return true, nil
 	}
 	if f.Next = part.Next; f.Read() {
 		p.history.Forget(w.num)
@@ -101,9 +112,17 @@ func (p *processor) fill(ctx context.Context, t *runner.Transaction, w *work) (m
 	return true, nil
 }
 
+// quota is how many steps of fills and sweeps the transaction may still take.
+func (p *processor) quota(t *runner.Transaction) int {
+	most := turnStepsIdle
+	if t.Begun().Sub(p.busy) < idleAfter {
+		most = turnSteps
+	}
+	return max(0, most-p.metrics.now.filled-p.metrics.now.swept)
+}
+
 // refold folds a call into the leaves that are being filled.
 func (p *processor) refold(ctx context.Context, t *runner.Transaction, w *work, f *changelog.Fill, rec *kgo.Record) error {
-	p.metrics.now.filled++
 	h, err := kafka.HeadersOf(rec)
 	if err != nil || ours(&h) || h.Origin == schemas.OriginDeletion || h.Origin == schemas.OriginReplay {
 		return nil //nolint:nilerr // as when it came first
@@ -143,7 +162,11 @@ func (p *processor) sweep(ctx context.Context, t *runner.Transaction, w *work) (
 	if w.meta.Sweep == nil {
 		return false, nil
 	}
-	some, next, err := w.users.Look(w.meta.Sweep.From, turnSwept)
+	n := min(turnSwept, p.quota(t))
+	if n == 0 {
+		return true, nil
+	}
+	some, next, err := w.users.Look(w.meta.Sweep.From, n)
 	if err != nil {
 		return false, err
 	}

@@ -29,6 +29,9 @@
 //     committed, and what stands there behind that is not counted yet. So the record says
 //     how long the file was, and a run that goes on cuts it there
 //     (TestKilledAnywhere).
+//   - A file that is cut would be found in the midst, with its first rows in; whole again, it
+//     has another digest, and they would be in twice. So the digest is taken by reading all
+//     rows (TestNothingOfACutFile).
 //   - An archive says of a call when it was sent and received, long ago: a correction by
 //     that would move all its events into the present (TestRows in package decode).
 //   - The workspace is read again while an import runs: a user may be suppressed on the way

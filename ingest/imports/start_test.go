@@ -1,6 +1,8 @@
 package imports
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -171,6 +173,30 @@ func TestAFileThatGrows(t *testing.T) {
 	if err := r.transfer(t.Context()); !errors.Is(err, errChanged) {
 		t.Errorf("imported: %v", err)
 	}
+}
+
+// TestNothingOfACutFile: a file that ends too early is found before anything is written, also
+// behind one that is whole. Whole again, it is another import.
+func TestNothingOfACutFile(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, testkit.Brokers(t))
+	y.cluster.CreateTopics(t, 1, schemas.TopicRawEvents)
+	dir := t.TempDir()
+	text, _ := numbered(2_000)
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, err := z.Write([]byte(text))
+	err = errors.Join(err, z.Close(),
+		os.WriteFile(filepath.Join(dir, "1.ndjson"), []byte(text), 0o600),
+		os.WriteFile(filepath.Join(dir, "2.ndjson.gz"), packed.Bytes()[:packed.Len()-100], 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = Start(t.Context(), y.settings(dir))
+	if err == nil || !strings.Contains(err.Error(), "2.ndjson.gz: the file can't be read to its end: line ") || !strings.HasSuffix(err.Error(), "unexpected EOF") {
+		t.Errorf("%v, expected the file and how far it could be read", err)
+	}
+	y.cluster.ReadAll(t, schemas.TopicRawEvents, 0)
 }
 
 // TestSuppressedOnTheWay: users who are suppressed while an import runs are left out from

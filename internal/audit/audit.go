@@ -287,12 +287,12 @@ func (a *audit) readWaiting(ctx context.Context) error {
 		if finished := a.finished[s]; finished != nil && finished(rec) {
 			return nil
 		}
+		if rec.Timestamp.Before(a.From.Add(-earlier)) {
+			return nil // of a call that came before
+		}
 		h, _ := kafka.HeadersOf(rec) // one that can't be read waits for its place in dead-letters
 		if h.Run != "" {
 			return nil // a replay's: no live event waits
-		}
-		if !h.Received.IsZero() && h.Received.Before(a.From.Add(-earlier)) {
-			return nil
 		}
 		destination, fresh := schemas.RoutedTo(rec.Topic)
 		if !fresh {

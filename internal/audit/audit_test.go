@@ -139,7 +139,7 @@ func (c *cluster) write(t *testing.T) {
 }
 
 func (c *call) headers(destination string) *schemas.Headers {
-	return &schemas.Headers{Source: c.source, MessageID: c.id, Destination: destination, Reason: schemas.ReasonStatus4xx}
+	return &schemas.Headers{Source: c.source, MessageID: c.id, Destination: destination, Reason: schemas.ReasonStatus4xx, Received: c.received}
 }
 
 func (c *cluster) produce(t *testing.T, all ...*kgo.Record) {
@@ -252,6 +252,23 @@ func TestAnAudit(t *testing.T) {
 	}
 	if len(got.Unknown) > 0 || got.Outcome() != SomeLost {
 		t.Errorf("outcome %d, not known: %v", got.Outcome(), got.Unknown)
+	}
+}
+
+// TestACallThatWasTakenLongAgo was redriven onto raw-events, or imported, and waits like any
+// other.
+func TestACallThatWasTakenLongAgo(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 4)
+	c.live(100)
+	for _, call := range c.calls {
+		call.received = c.began.Add(-30 * time.Hour)
+	}
+	c.write(t)
+	got := c.audit(t, c.settings())
+	rows, _ := c.want()
+	if diff := gocmp.Diff(rows, got.Rows); diff != "" || got.Outcome() != AddsUp {
+		t.Errorf("outcome %d, missing %v, rows (-want +got):\n%s", got.Outcome(), got.Missing, diff)
 	}
 }
 

@@ -22,6 +22,9 @@
 //   - A transaction that is open hides what others have written behind it, also the sink's
 //     entries in the journal, which is in no transaction. An end is fixed once readers are
 //     shown all that stands there (TestAwait in package ranges).
+//   - When ingest took a call says nothing of whether it is in the range: one that was redriven
+//     onto raw-events is accepted once more. So what waits is passed over by when it was
+//     written, which nothing of the range was earlier (TestACallThatWasTakenLongAgo).
 //   - What tells attempts apart is where the record stood: the same attempt is journalled
 //     twice after a kill, and a retry that was written twice is two records of one event.
 //     One that is delivered is delivered, whatever became of its other copies; only where

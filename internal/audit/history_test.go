@@ -40,8 +40,9 @@ type call struct {
 	ways        []*way // one for each decision; nil for one that is filtered
 	letter      bool   // of one that is dead as a whole
 	unrouted    bool
-	untold      bool // the journal says nothing about it
-	twice       bool // the journal tells of it twice
+	untold      bool      // the journal says nothing about it
+	received    time.Time // when ingest took it, where its records say so
+	twice       bool      // the journal tells of it twice
 }
 
 // way is what became of a call at a destination, from the router's decision or a redrive on.

@@ -64,8 +64,8 @@ func (r *reader) trait(p place) Trait {
 	} else if !ok && t.Take == MostFrequent {
 		t.AtLeast = MinOccurrence
 	}
-	if at, ok := there["max_values"]; ok && t.Take != Unique {
-		at.report("beside take: "+string(t.Take), "take: unique, which alone has max_values")
+	if at, ok := there["max_values"]; ok && t.Take != Unique && t.Take != UniqueCount {
+		at.report("beside take: "+string(t.Take), "take: unique or unique_count, which alone have max_values")
 	} else if !ok && t.Take == Unique {
 		t.MaxValues = MaxValues
 	}
@@ -132,7 +132,7 @@ func traitMembers() []member[Trait] {
 	return slices.Insert(table, 3, append(
 		of,
 		member[Trait]{"at_least", wholeNotation(maxOccurrence), "2", "of most_frequent: how often the value has to have come", func(p place, to *Trait) { to.AtLeast = p.whole(maxOccurrence) }},
-		member[Trait]{"max_values", wholeNotation(MaxMaxValues), "100", "of unique: how many values are kept, the newest", func(p place, to *Trait) { to.MaxValues = p.whole(MaxMaxValues) }},
+		member[Trait]{"max_values", wholeNotation(MaxMaxValues), "100", "of unique and unique_count: how many values are kept, the newest", func(p place, to *Trait) { to.MaxValues = p.whole(MaxMaxValues) }},
 		member[Trait]{"every", durationNotation(""), "0s", "the least time between two values that are told of one user; the last is told at its end", func(p place, to *Trait) { to.AtMostEvery = p.pause() }},
 	)...)
 }

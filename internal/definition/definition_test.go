@@ -14,7 +14,7 @@ func TestExamples(t *testing.T) {
 	if len(f.found) > 0 {
 		t.Fatal(f.lines())
 	}
-	if len(f.audiences) != 10 || len(f.traits) != 3 {
+	if len(f.audiences) != 10 || len(f.traits) != 4 {
 		t.Fatalf("%d audiences, %d traits", len(f.audiences), len(f.traits))
 	}
 	for i := range f.audiences {

@@ -31,6 +31,7 @@ traits:
 - {id: orders_30d, take: count, did: Order Completed, within: 30d, every: 1h}
 - {id: favourite_category, take: most_frequent, of: category, did: Product Viewed}
 - {id: categories_seen, take: unique, of: category, did: Product Viewed, within: 90d, max_values: 100, history: none}
+- {id: categories_counted, take: unique_count, of: category, did: Product Viewed, max_values: 500}
 `
 
 func world() World {

@@ -311,7 +311,7 @@ traits: [{id: a, take: count, did: E}]`, []string{
 	}},
 	{trait(`take: count, did: E, times: 3, stay: 1d, when: {did: E}, at_least: 2, max_values: 5`), []string{
 		`traits[0].at_least: beside take: count: expected take: most_frequent, which alone has at_least`,
-		`traits[0].max_values: beside take: count: expected take: unique, which alone has max_values`,
+		`traits[0].max_values: beside take: count: expected take: unique or unique_count, which alone have max_values`,
 		`traits[0].stay: unknown key: expected one of id, name, enabled, take, of, did, where, within, between, since, until, sources, except_sources, at_least, max_values, every, anonymous, history, send, destinations`,
 		`traits[0].times: unknown key: expected one of id, name, enabled, take, of, did, where, within, between, since, until, sources, except_sources, at_least, max_values, every, anonymous, history, send, destinations`,
 		`traits[0].when: unknown key: expected where`,

@@ -43,7 +43,7 @@ type Trait struct {
 	Of        Path // of what; nil for Count
 	Event     Event
 	AtLeast   int // of MostFrequent: how often the value has to have come
-	MaxValues int // of Unique: how many values are kept, the newest
+	MaxValues int // of Unique and UniqueCount: how many values are kept, the newest; zero of a UniqueCount: MaxValues
 }
 
 // History is how far back a definition looks in the log when it is created: all of it,

@@ -26,7 +26,7 @@ func (t *Trait) JSON() []byte {
 	if t.Take == MostFrequent {
 		m["at_least"] = t.AtLeast
 	}
-	if t.Take == Unique {
+	if t.Take == Unique || t.MaxValues != 0 && t.MaxValues != MaxValues { // earlier releases wrote none of a UniqueCount
 		m["max_values"] = t.MaxValues
 	}
 	putDuration(m, "every", t.AtMostEvery)

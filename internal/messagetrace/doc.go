@@ -7,6 +7,8 @@
 //	find        where calls are looked for: raw-events, or the journal where the user is known
 //	hint        in which order times are searched
 //	pursue      calls followed through the journal, to where nothing more can come
+//	letters     their dead letters, and which of those were sent again
+//	standing    where they are, as far as the journal leaves it open
 //	facts       what was found of a call
 //	assemble    what became of it, decided from the facts alone
 //	share       which attempts are of which call, where calls have one fingerprint

@@ -30,8 +30,13 @@
 //   - Runs are merged within their bucket alone, so that a bucket can expire by itself.
 //   - Files follow on one another by their offsets. What a crash or a disk has damaged is
 //     cut off with all behind it, and read again from the brokers
-//     (TestFilesThatAreDamaged, TestEachCutOfALog). A page that is found damaged while it
-//     is asked for makes the set useless, which [Set.Err] says (TestADamagedPage).
+//     (TestFilesThatAreDamaged, TestEachCutOfALog). A page that is found damaged later,
+//     while it is asked for or merged, makes the set useless, which whoever asks next is
+//     told, and [Set.Err] (TestADamagedPage, TestDamageThatAMergeFinds).
+//   - Logs are not synced, runs are before they have their names. So a power cut may take a
+//     log, or the file of one, whose successor is there: each file says of which bucket what
+//     came before it is, so that a set which lost its beginning is not taken for one that
+//     has forgotten what expired (TestFilesThatAreLost, TestAPowerCut in package digest).
 //   - The directory for temporary files has files without names: a kill leaves none.
 //   - Fingerprints hold the key of the record too: the same messageId of another user is
 //     another call, on whichever partition it is.

@@ -26,12 +26,12 @@ func TestARunHasWhatWasWritten(t *testing.T) {
 				all[i].hi = all[i/300*300].hi
 			}
 		}
-		b := written(t, extent{5, 9, 7}, all)
+		b := written(t, extent{5, 9, 7, 6}, all)
 		r, err := openRun(bytes.NewReader(b), int64(len(b)))
 		if err != nil {
 			t.Fatalf("%d: %v", n, err)
 		}
-		if r.count != n || r.extent != (extent{5, 9, 7}) || r.of != (Identity{1, 2, 3}) {
+		if r.count != n || r.extent != (extent{5, 9, 7, 6}) || r.of != (Identity{1, 2, 3}) {
 			t.Errorf("%d: opened as %d of %v", n, r.count, r.extent)
 		}
 		for _, f := range all {
@@ -94,8 +94,8 @@ func TestFingerprints(t *testing.T) {
 
 // FuzzOpenRun: whatever is in a file, opening and asking it ends, with an error or not.
 func FuzzOpenRun(f *testing.F) {
-	f.Add(written(f, extent{0, 600, 3}, fps(0, 600)))
-	f.Add(written(f, extent{0, 1, 3}, nil))
+	f.Add(written(f, extent{0, 600, 3, nothing}, fps(0, 600)))
+	f.Add(written(f, extent{0, 1, 3, 2}, nil))
 	f.Add([]byte(magic))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := openRun(bytes.NewReader(b), int64(len(b)))
@@ -117,7 +117,7 @@ func FuzzOpenRun(f *testing.F) {
 
 // FuzzParseLog: what is taken of a log is whole, and is what would be written.
 func FuzzParseLog(f *testing.F) {
-	log := logHeader(Identity{9}, extent{10, 10, 4})
+	log := logHeader(Identity{9}, extent{10, 10, 4, 3})
 	log = chunk{10, 12, fps(0, 2)}.append(log)
 	log = chunk{12, 20, nil}.append(log)
 	f.Add(log)

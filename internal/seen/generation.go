@@ -51,7 +51,7 @@ func (g *generation) write(dir string, of Identity, chunks []chunk) error {
 			g.lost.Store(true)
 			return err
 		}
-		g.log, b = &file{File: f, name: name}, logHeader(of, extent{chunks[0].from, chunks[0].from, g.bucket})
+		g.log, b = &file{File: f, name: name}, logHeader(of, extent{from: g.from, bucket: g.bucket, after: g.after})
 	}
 	for _, c := range chunks {
 		b = c.append(b)

@@ -42,7 +42,10 @@ func (s *Set) flush() error {
 	if err := s.Err(); err != nil {
 		return err
 	}
-	r, err := s.make(extent{s.loadingFrom, s.Next(), s.Bucket()}, sorted(s.loading))
+	s.mu.RLock()
+	ext := extent{s.loadingFrom, s.next, s.bucket, s.latest()}
+	s.mu.RUnlock()
+	r, err := s.make(ext, sorted(s.loading))
 	if err != nil {
 		return err
 	}

@@ -13,16 +13,17 @@ import (
 // Chunks follow on one another. What a crash has left half-written is cut off: the rest
 // comes from elsewhere, as all that was not written.
 const (
-	logMagic    = "seenlog1"
-	headerBytes = len(logMagic) + Bytes + 8 + 8 + 4
+	logMagic    = "seenlog2"
+	headerBytes = len(logMagic) + Bytes + 8 + 8 + 8 + 4
 	chunkBytes  = 8 + 8 + 4 + 4
 )
 
 func logHeader(of Identity, ext extent) []byte {
 	b := append(make([]byte, 0, headerBytes), logMagic...)
 	b = append(b, of[:]...)
-	b = binary.BigEndian.AppendUint64(b, uint64(ext.bucket))
-	b = binary.BigEndian.AppendUint64(b, uint64(ext.from))
+	for _, n := range []int64{ext.bucket, ext.after, ext.from} {
+		b = binary.BigEndian.AppendUint64(b, uint64(n))
+	}
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
@@ -58,8 +59,8 @@ func parseLog(b []byte) (of Identity, g *generation, whole int, err error) {
 	}
 	rest := b[len(logMagic):]
 	of = Identity(rest)
-	bucket, from := int64(binary.BigEndian.Uint64(rest[Bytes:])), int64(binary.BigEndian.Uint64(rest[Bytes+8:]))
-	g = &generation{extent: extent{from, from, bucket}}
+	number := func(i int) int64 { return int64(binary.BigEndian.Uint64(rest[Bytes+8*i:])) }
+	g = &generation{extent: extent{bucket: number(0), after: number(1), from: number(2), to: number(2)}}
 	for whole = headerBytes; ; {
 		c, n := parseChunk(b[whole:])
 		if n == 0 || c.from != g.to || c.to < c.from {

@@ -27,8 +27,8 @@ const (
 	pageBytes   = 4096
 	perPage     = pageBytes/Bytes - 1
 	fenceBytes  = 8
-	footerBytes = 96
-	magic       = "seenrun1"
+	footerBytes = 104
+	magic       = "seenrun2"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -47,7 +47,11 @@ type Identity [Bytes]byte
 type extent struct {
 	from, to int64 // offsets, to excluded
 	bucket   int64
+	after    int64 // the bucket of what came before; nothing: the set begins here
 }
+
+// nothing is the bucket of what is before the beginning of a set.
+const nothing = -1
 
 // run is an open one.
 type run struct {
@@ -190,7 +194,7 @@ func (r *run) tail() []byte {
 	b = append(b, magic...)
 	b = append(b, r.of[:]...)
 	for _, n := range []uint64{
-		uint64(r.from), uint64(r.to), uint64(r.bucket), uint64(r.count), uint64(len(r.fences)),
+		uint64(r.from), uint64(r.to), uint64(r.bucket), uint64(r.after), uint64(r.count), uint64(len(r.fences)),
 		uint64(len(filter.Fingerprints)), filter.Seed, uint64(filter.SegmentLength)<<32 | uint64(filter.SegmentCount),
 	} {
 		b = binary.BigEndian.AppendUint64(b, n)
@@ -215,16 +219,16 @@ func openRun(file io.ReaderAt, size int64) (*run, error) {
 		return nil, corrupt("checksum of the footer")
 	}
 	r := &run{pages: file, of: Identity(footer[len(magic):])}
-	var n [8]uint64
+	var n [9]uint64
 	for i := range n {
 		n[i] = binary.BigEndian.Uint64(footer[len(magic)+Bytes+8*i:])
 	}
-	r.extent, r.count = extent{int64(n[0]), int64(n[1]), int64(n[2])}, int(n[3])
-	pages, filterBytes := n[4], n[5]
+	r.extent, r.count = extent{int64(n[0]), int64(n[1]), int64(n[2]), int64(n[3])}, int(n[4])
+	pages, filterBytes := n[5], n[6]
 	const most = 1 << 40
-	if n[3] > most || pages > most || filterBytes > most || pages != (n[3]+perPage-1)/perPage ||
+	if n[4] > most || pages > most || filterBytes > most || pages != (n[4]+perPage-1)/perPage ||
 		pages*(pageBytes+fenceBytes)+filterBytes+footerBytes != uint64(size) || r.from > r.to {
-		return nil, corrupt("%d bytes with %d fingerprints, %d pages, a filter of %d bytes", size, n[3], pages, filterBytes)
+		return nil, corrupt("%d bytes with %d fingerprints, %d pages, a filter of %d bytes", size, n[4], pages, filterBytes)
 	}
 	index := make([]byte, pages*fenceBytes+filterBytes)
 	if _, err := file.ReadAt(index, int64(pages*pageBytes)); err != nil && len(index) > 0 {
@@ -233,7 +237,7 @@ func openRun(file io.ReaderAt, size int64) (*run, error) {
 	if crc32.Checksum(index, castagnoli) != binary.BigEndian.Uint32(footer[footerBytes-8:]) {
 		return nil, corrupt("checksum of the index")
 	}
-	return r, r.index(index, int(pages), n[6], uint32(n[7]>>32), uint32(n[7]))
+	return r, r.index(index, int(pages), n[7], uint32(n[8]>>32), uint32(n[8]))
 }
 
 // index takes the index up as it was read.

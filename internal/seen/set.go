@@ -60,6 +60,9 @@ func (s *Set) Bucket() int64 {
 func (s *Set) has(fp Fingerprint, bucket int64) (bool, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	if s.err != nil {
+		return false, s.err
+	}
 	oldest := bucket - Buckets
 	if s.active != nil && s.active.bucket >= oldest && s.active.has(fp) {
 		return true, nil
@@ -110,12 +113,23 @@ func (s *Set) Add(to, bucket int64, fps []Fingerprint) {
 		s.sealed, s.active = append(s.sealed, s.active), nil
 	}
 	if s.active == nil {
-		s.active = &generation{extent: extent{s.next, s.next, s.bucket}}
+		s.active = &generation{extent: extent{s.next, s.next, s.bucket, s.latest()}}
 	}
 	s.active.grow(to, fps)
 	s.next = to
 	s.expire()
 	s.store.wake()
+}
+
+// latest is the bucket of what was added last. The mutex is held.
+func (s *Set) latest() int64 {
+	switch generations := s.generations(); {
+	case len(generations) > 0:
+		return generations[len(generations)-1].bucket
+	case len(s.runs) > 0:
+		return s.runs[len(s.runs)-1].bucket
+	}
+	return nothing
 }
 
 // expire drops what is beyond the horizon. Runs are in the order of their buckets.

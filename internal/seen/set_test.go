@@ -2,6 +2,7 @@ package seen
 
 import (
 	"encoding/binary"
+	"fmt"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
@@ -465,6 +466,99 @@ func TestLoad(t *testing.T) {
 	}
 	if wrong > 0 {
 		t.Errorf("%d calls are known that never were", wrong)
+	}
+}
+
+// TestFilesThatAreLost: what comes behind a gap is of no use. Nor is what has no beginning,
+// unless that has expired.
+func TestFilesThatAreLost(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		buckets []int64 // of each file, of which the last is a log
+		lost    []int   // which of them
+		want    int64   // up to where the set is known
+	}{
+		"none":                    {[]int64{100, 101, 102}, nil, 3000},
+		"the first":               {[]int64{100, 101, 102}, []int{0}, -1},
+		"the first of one bucket": {[]int64{100, 100, 100}, []int{0}, -1},
+		"all but the log":         {[]int64{100, 101, 102}, []int{0, 1}, -1},
+		"one before the log":      {[]int64{100, 101, 102}, []int{1}, 1000},
+		"one before a run":        {[]int64{100, 101, 102, 103}, []int{1}, 1000},
+		"what expires next":       {[]int64{100, 101, 100 + Buckets}, []int{0}, -1},
+		"what has expired":        {[]int64{100, 101, 101 + Buckets}, []int{0}, 3000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			store := openStore(t, dir, 24*time.Hour)
+			set := store.set(t)
+			set.Add(0, 0, nil)
+			for i, bucket := range c.buckets {
+				from := i * 1000
+				if i > 0 {
+					set.seal()
+				}
+				set.Add(int64(from+1000), bucket, fps(from, from+1000))
+			}
+			store.close()
+			for _, i := range c.lost {
+				names, err := filepath.Glob(filepath.Join(dir, "0", fmt.Sprintf("%020d*", i*1000)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, name := range names { // none where it has expired
+					if err = os.Remove(name); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			store = openStore(t, dir, 24*time.Hour)
+			if set = store.set(t); set.Next() != c.want {
+				t.Errorf("opened up to %d, want %d", set.Next(), c.want)
+			}
+			if left, _ := filepath.Glob(filepath.Join(dir, "0", "*")); c.want < 0 && len(left) > 0 {
+				t.Errorf("files are left: %v", left)
+			}
+		})
+	}
+}
+
+// TestDamageThatAMergeFinds makes the set useless at once, whatever is asked, and is told
+// once: what is beside the loop does not try it again with each transaction.
+func TestDamageThatAMergeFinds(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	store := openStore(t, dir, 24*time.Hour)
+	set := store.set(t)
+	set.Add(0, 0, nil)
+	for n := range 2 {
+		set.Add(int64(1000*(n+1)), 100, fps(1000*n, 1000*(n+1)))
+		set.seal()
+	}
+	set.mu.Lock()
+	damaged := set.runs[0].file.name
+	set.mu.Unlock()
+	store.close()
+	b, err := os.ReadFile(damaged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[100] ^= 1
+	if err = os.WriteFile(damaged, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store = openStore(t, dir, 24*time.Hour)
+	set = store.set(t)
+	batch := set.Begin()
+	for n := range 3 {
+		set.Add(int64(2001+n), 101, fps(2000+n, 2001+n)) // so that those of bucket 100 are merged
+		set.tend()
+		if _, err = batch.bucketed(101).Seen(fp(5000+n), 2003, time.Unix(0, 0)); err == nil {
+			t.Error("a set with a damaged file is asked")
+		}
+	}
+	if n := store.failures.Load(); n != 1 {
+		t.Errorf("%d failures, want one", n)
 	}
 }
 

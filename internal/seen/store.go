@@ -239,7 +239,30 @@ func (s *Set) open() error {
 	} else {
 		s.drop(names.logs)
 	}
+	s.behead()
 	return nil
+}
+
+// behead drops files whose first is not where the set begins, though what came before is
+// within the horizon: it was lost.
+func (s *Set) behead() {
+	first := extent{after: nothing}
+	if len(s.runs) > 0 {
+		first = s.runs[0].extent
+	} else if generations := s.generations(); len(generations) > 0 {
+		first = generations[0].extent
+	}
+	if first.after == nothing || first.after < s.bucket-Buckets {
+		return
+	}
+	s.unfit("", corrupt("what came before offset %d is gone", first.from))
+	for _, r := range s.runs {
+		s.store.removed(r.file.remove())
+	}
+	for _, g := range s.generations() {
+		s.store.removed(g.log.remove())
+	}
+	s.runs, s.sealed, s.active, s.next, s.bucket = nil, nil, nil, -1, 0
 }
 
 // openRuns opens runs that follow on one another, and reports whether these are all. The

@@ -11,7 +11,7 @@ import (
 func (s *Set) tend() {
 	s.tending.Lock()
 	defer s.tending.Unlock()
-	if s.closing.Load() {
+	if s.closing.Load() || s.Err() != nil {
 		return
 	}
 	s.write()
@@ -136,7 +136,7 @@ func (s *Set) merge() bool {
 	}
 	var unread error
 	next := merged(streams)
-	r, err := create(s.dir, s.of, extent{old[0].from, old[len(old)-1].to, old[0].bucket}, most, func() (Fingerprint, bool, error) {
+	r, err := create(s.dir, s.of, extent{old[0].from, old[len(old)-1].to, old[0].bucket, old[0].after}, most, func() (Fingerprint, bool, error) {
 		if s.closing.Load() {
 			return Fingerprint{}, false, errClosing
 		}
@@ -165,6 +165,6 @@ func (s *Set) clean() {
 	s.expired = nil
 	s.mu.Unlock()
 	for _, r := range gone {
-		s.store.removed(r.file.remove())
+		s.store.removed(errors.Join(r.file.remove(), r.log.remove()))
 	}
 }

@@ -28,6 +28,7 @@ func rows() []lab.Row {
 		{Name: "cut-personas", About: "networks of personas cut, and silent: each change told once, as the log has it", Run: stagefaults.CutPersonas},
 		{Name: "join-personas", About: "one to four processes of personas joining and leaving: each change told once, as the log has it", Run: stagefaults.JoinPersonas},
 		{Name: "static-personas", About: "personas restarted under names that they keep: no partition moves, and each change told once", Kafka: true, Run: stagefaults.StaticPersonas},
+		{Name: "told-personas", About: "how soon a webhook tells of a change, also while audiences are filled from the past", Run: stagefaults.ToldPersonas},
 		{Name: "broker-kill-personas", About: "kill -9 of the broker under personas: each change told once, as the log has it", Kills: true, Run: stagefaults.BrokerKillPersonas},
 		{Name: "broker-stop", About: "the broker says nothing for some seconds: nothing lost", Holds: true, Run: stagefaults.BrokerStop},
 		{Name: "broker-kill", About: "kill -9 of the broker in cycles, under calls: nothing lost, and no partition stands still afterwards", Kills: true, Run: stagefaults.BrokerKill},

@@ -13,6 +13,8 @@
 //   - A set that is ahead of where processing goes on is of no use: what comes again has
 //     not been processed. So is one that ends before the horizon begins, for what lies
 //     between is not worth reading.
+//   - Files that are found damaged while a set is restored are removed with it, or each try
+//     would find them again (TestAPowerCut).
 //   - The horizon ends at the time of the last call that was processed, not now: a router
 //     that comes back after days compares its backlog with what was before it.
 //   - Under the topic's id, which nobody who makes calls can see, the key of fingerprints

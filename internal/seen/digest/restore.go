@@ -56,6 +56,15 @@ type part struct {
 	digests, read int // calls by where they came from
 }
 
+// discard closes a set that was not restored, and removes files that are why.
+func (p *part) discard() {
+	if p.Err() != nil {
+		_ = p.Wipe() // what is left of it is found when it is opened
+		return
+	}
+	p.Close()
+}
+
 // Restore opens the sets of partitions as they are at an offset each. An error leaves none
 // open.
 func (r *Restorer) Restore(ctx context.Context, at map[int32]At) (sets map[int32]*seen.Set, err error) {
@@ -64,7 +73,7 @@ func (r *Restorer) Restore(ctx context.Context, at map[int32]At) (sets map[int32
 	defer func() {
 		if err != nil {
 			for _, p := range parts {
-				p.Close()
+				p.discard()
 			}
 		}
 	}()

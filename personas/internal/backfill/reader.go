@@ -1,8 +1,10 @@
 package backfill
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,7 +33,8 @@ type Settings struct {
 	Failed func(error)
 }
 
-// Reader reads parts ahead, one of each partition. It may be used by many goroutines.
+// Reader holds a part of each partition, and reads the next one ahead. It may be used by many
+// goroutines.
 type Reader struct {
 	set  Settings
 	past *past
@@ -41,13 +44,19 @@ type Reader struct {
 	reading sync.WaitGroup
 
 	mu    sync.Mutex
-	ahead map[int32]*ahead
+	parts map[int32]*held
 }
 
-// ahead is a part on its way: nil while it is read.
-type ahead struct {
+// held is a part; nil while it is read.
+type held struct {
 	asked
 	part *Part
+	then *held // what follows; nil until the part is there
+}
+
+// has reports whether the part is what is asked for, or the rest of it is.
+func (h *held) has(a asked) bool {
+	return h.asked == a || h.part != nil && h.cut == a.cut && h.since.Equal(a.since) && 0 <= h.from && h.from <= a.from && a.from < h.part.Next
 }
 
 // asked is what was asked for. Two backfills may ask for a part from one offset on, each
@@ -66,7 +75,7 @@ type Part struct {
 
 // New returns a reader, until [Reader.Close] is called.
 func New(set Settings) *Reader {
-	r := &Reader{set: set, past: &past{set: set, parts: make(map[int32]*known)}, ahead: make(map[int32]*ahead)}
+	r := &Reader{set: set, past: &past{set: set, parts: make(map[int32]*known)}, parts: make(map[int32]*held)}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	return r
 }
@@ -82,54 +91,70 @@ func (r *Reader) Close() {
 func (r *Reader) Forget(num int32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.ahead, num)
+	delete(r.parts, num)
 	r.past.forget(num)
 }
 
 // Part returns what stands from an offset on, or nil while it is read. A negative offset
 // is that of the first record that was taken in since a time. Nothing beyond cut is read.
+// Whoever folds a part in steps asks for the rest of it.
 func (r *Reader) Part(num int32, from, cut int64, since time.Time) *Part {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if a := r.ahead[num]; a != nil && a.asked == (asked{from, cut, since}) {
-		if a.part != nil && a.part.Next < cut && a.part.Next > from {
-			r.read(num, a.part.Next, cut, since) // the next one, while this one is folded
-		}
-		return a.part
+	want := asked{from, cut, since}
+	h := r.parts[num]
+	if h != nil && h.then != nil && h.then.has(want) {
+		h = h.then
 	}
-	r.read(num, from, cut, since)
-	return nil
+	if h == nil || !h.has(want) {
+		h = r.read(num, want)
+	}
+	r.parts[num] = h
+	if h == nil || h.part == nil {
+		return nil
+	}
+	if h.then == nil && h.from < h.part.Next && h.part.Next < cut {
+		h.then = r.read(num, asked{h.part.Next, cut, since}) // while this one is folded
+	}
+	return h.part.rest(from)
 }
 
-func (r *Reader) read(num int32, from, cut int64, since time.Time) {
+// rest is what a part has from an offset on.
+func (p *Part) rest(from int64) *Part {
+	i, _ := slices.BinarySearchFunc(p.Records, from, func(rec *kgo.Record, from int64) int { return cmp.Compare(rec.Offset, from) })
+	return &Part{Begin: p.Begin, Records: p.Records[i:], Next: p.Next}
+}
+
+// read begins to read a part; nil: the reader is closed.
+func (r *Reader) read(num int32, want asked) *held {
 	if r.ctx.Err() != nil {
-		return
+		return nil
 	}
-	a := &ahead{asked: asked{from, cut, since}}
-	r.ahead[num] = a
+	h := &held{asked: want}
 	r.reading.Go(func() {
-		part, err := r.fetch(r.ctx, num, from, cut, since)
+		part, err := r.fetch(r.ctx, num, want.from, want.cut, want.since)
 		if err != nil && r.ctx.Err() == nil {
 			r.set.Failed(err)
 		}
-		if r.arrived(num, a, part) {
+		if r.arrived(num, h, part) {
 			r.set.Ready(num)
 		}
 	})
+	return h
 }
 
-// arrived notes what was read, and reports whether somebody waits for it.
-func (r *Reader) arrived(num int32, a *ahead, part *Part) bool {
+// arrived notes what was read, if anything, and reports whether somebody waits for it.
+func (r *Reader) arrived(num int32, h *held, part *Part) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	a.part = part
-	if r.ahead[num] != a {
-		return false
+	h.part = part
+	current := r.parts[num]
+	if part == nil && current == h {
+		delete(r.parts, num)
+	} else if part == nil && current != nil && current.then == h {
+		current.then = nil
 	}
-	if part == nil {
-		delete(r.ahead, num)
-	}
-	return part != nil
+	return part != nil && current == h
 }
 
 func (r *Reader) fetch(ctx context.Context, num int32, from, cut int64, since time.Time) (*Part, error) {

@@ -104,3 +104,34 @@ func TestTwoBackfills(t *testing.T) {
 		t.Errorf("the second begins at %d, want 0", at)
 	}
 }
+
+// TestTheRestOfAPart is there at once for who folds a part in steps, and all of it is there
+// again for who has to begin once more.
+func TestTheRestOfAPart(t *testing.T) {
+	t.Parallel()
+	c := testkit.Brokers(t)
+	c.CreateTopics(t, 1, schemas.TopicRawEvents)
+	const cut = 5
+	for range cut {
+		if err := c.Client(t).ProduceSync(t.Context(), &kgo.Record{Topic: schemas.TopicRawEvents, Value: []byte("a")}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := New(settings(t, c))
+	defer r.Close()
+	offsets := func(from int64) (all []int64) {
+		if part := r.Part(0, from, cut, time.Time{}); part != nil {
+			for _, rec := range part.Records {
+				all = append(all, rec.Offset)
+			}
+		}
+		return all
+	}
+	testkit.Until(t, func() bool { return len(offsets(0)) > 0 }, "the first part")
+	for _, from := range []int64{2, 4, 1} {
+		all := offsets(from)
+		if len(all) != cut-int(from) || all[0] != from {
+			t.Errorf("from %d on there are %v", from, all)
+		}
+	}
+}

@@ -99,7 +99,7 @@ func (a *advance) evaluate(d *computation, now int64, cause Cause) (next int64) 
 		return min(truth.next, told.at+every)
 	}
 	at := now
-	if cause == CauseEvent {
+	if cause == CauseEvent && every == 0 { // else the time since is counted from when it was told
 		at = min(now, a.p.last)
 	}
 	if told != nil {

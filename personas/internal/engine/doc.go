@@ -39,6 +39,9 @@
 //     ([Audience].Held; TestTheOracleAgrees).
 //   - Audiences that refer to one another form a graph, not a tree: each is looked at once
 //     per instant (TestReferencesAreNotMultiplied).
+//   - The least time between two changes runs from when the last was told, not from when it
+//     came to be: calls of long ago would be told one by one
+//     (TestLateCallsAreToldNoMoreOften).
 //   - The count of changes outlives a deletion, or a user who comes back would have changes
 //     with the ids of earlier ones (TestForgettingKeepsTheCount).
 //   - The ids of leaves are in the records of users (TestLeafIDsStay).

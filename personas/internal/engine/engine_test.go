@@ -127,6 +127,38 @@ func TestWhatIsOverdueIsToldInOrder(t *testing.T) {
 }
 
 // A threshold, and the shape of the tree, are not in a leaf's id; a larger need is.
+// The least time between two changes is one between telling them. What was told last was
+// told now, even of calls that come years late, as those of an import do.
+func TestLateCallsAreToldNoMoreOften(t *testing.T) {
+	t.Parallel()
+	const year = 365 * dayLong
+	hourly := trait("n", definition.Count, "", definition.Window{})
+	hourly.AtMostEvery = time.Hour
+	c := compile(t, engine.Definitions{Traits: []engine.Trait{hourly}})
+	p := c.NewProfile()
+	expect(t, c.Take(p, order(-9*year, nil), at(0), nil), "n=1@0s event")
+	expect(t, c.Take(p, order(-8*year, nil), at(time.Second), nil))
+	expect(t, c.Take(p, order(-7*year, nil), at(2*time.Second), nil))
+	expect(t, c.Advance(p, at(time.Hour), nil, engine.CauseTimer), "n=3@1h0m0s timer")
+}
+
+// A set that is counted stops where one that is told does: at what max_values says.
+func TestAsManyValuesAreCountedAsAreKept(t *testing.T) {
+	t.Parallel()
+	usual, more := trait("usual", definition.UniqueCount, "s", definition.Window{}), trait("more", definition.UniqueCount, "s", definition.Window{})
+	more.MaxValues = 150
+	c := compile(t, engine.Definitions{Traits: []engine.Trait{usual, more}})
+	p := c.NewProfile()
+	for i := range 200 {
+		c.Take(p, order(time.Duration(i)*time.Second, map[string]any{"s": strconv.Itoa(i)}), at(time.Duration(i)*time.Second), nil)
+	}
+	for key, want := range map[string]string{"usual": "100", "more": "150"} {
+		if node, err := c.Explain(p, key, at(time.Hour)); err != nil || string(node.Value) != want {
+			t.Errorf("%s: %s, %v, expected %s", key, node.Value, err, want)
+		}
+	}
+}
+
 func TestLeavesAreShared(t *testing.T) {
 	t.Parallel()
 	ids := func(conds ...definition.Cond) []engine.LeafID {

@@ -109,7 +109,7 @@ func (o *oracle) look(p *person, now int64, cause engine.Cause) []change {
 		if told != nil && now < told.at+every {
 			continue
 		}
-		if cause == engine.CauseEvent {
+		if cause == engine.CauseEvent && every == 0 {
 			at = min(at, p.last())
 		}
 		if told != nil {

@@ -593,7 +593,7 @@ func show(r *rule) string {
 func encode(d *deed, user int) []byte {
 	m := map[string]any{
 		"type": d.typ, "messageId": fmt.Sprint("m", d.offset), "anonymousId": fmt.Sprint("anon", user),
-		"timestamp": time.UnixMilli(d.at).UTC().Format(schemas.TimeLayout), "receivedAt": "2026-01-01T00:00:00.000Z",
+		"timestamp": time.UnixMilli(d.at).UTC().Format(schemas.TimeLayout), "receivedAt": "2099-01-01T00:00:00.000Z",
 	}
 	if d.user {
 		m["userId"] = fmt.Sprint("user", user)

@@ -18,7 +18,7 @@ type Call struct {
 	PreviousID  string // of an alias; the same
 	Source      string // id; empty: unknown
 	MessageID   string
-	At          time.Time // when it happened: the earlier one of its time stamp and of Received; whole milliseconds
+	At          time.Time // when it happened: the earliest of its time stamp, its receipt and Received; whole milliseconds
 	Received    time.Time
 	// Offset is the place of the record in its partition. Of two values with the same
 	// At the one with the higher offset is the newer. The caller sets it.
@@ -26,7 +26,7 @@ type Call struct {
 	// Own says that personas has made the call, or that it is no call of a source: it
 	// never counts.
 	Own bool
-	// Future says that the time stamp was later than Received.
+	// Future says that the time stamp was later than the receipt.
 	Future bool
 
 	// The members of the same names as stable JSON objects, nil when absent.
@@ -53,13 +53,22 @@ func Parse(dst *Call, value []byte, h *schemas.Headers, received time.Time) erro
 		dst.Type, dst.Source, dst.MessageID = h.Type, h.Source, h.MessageID
 		dst.Own = h.Origin == schemas.OriginPersonas || h.Origin == schemas.OriginDeletion
 	}
+	var happened, taken stamp
 	members := MembersOf(value)
 	for {
 		key, value, ok := members.Next()
 		if !ok {
+			dst.date(happened, taken)
 			return nil
 		}
-		dst.take(key, value)
+		switch string(key) {
+		case "timestamp":
+			happened = stampOf(value)
+		case "receivedAt":
+			taken = stampOf(value)
+		default:
+			dst.take(key, value)
+		}
 	}
 }
 
@@ -83,8 +92,6 @@ func (c *Call) take(key, value []byte) {
 		if c.Type != schemas.TypeTrack {
 			c.Name, _ = stablejson.Text(value)
 		}
-	case "timestamp":
-		c.happened(value)
 	case "properties":
 		c.Properties = object(value)
 	case "traits":
@@ -117,19 +124,33 @@ func (c *Call) somebody(value []byte) string {
 	return text
 }
 
-// happened takes in the time stamp. One that can't be read counts as absent.
-func (c *Call) happened(value []byte) {
-	if stablejson.KindOf(value) != stablejson.KindString || len(value) < len(`""`) {
-		return
+// stamp is an instant that a call may bear, in Unix milliseconds.
+type stamp struct {
+	millis int64
+	ok     bool
+}
+
+// stampOf reads a stamp. One that can't be read counts as absent.
+func stampOf(value []byte) (s stamp) {
+	if stablejson.KindOf(value) == stablejson.KindString && len(value) >= len(`""`) {
+		s.millis, s.ok = instant(value[1 : len(value)-1])
 	}
-	millis, ok := instant(value[1 : len(value)-1])
-	switch {
-	case !ok:
-	case millis > c.Received.UnixMilli():
-		c.Future = true
-	default:
-		c.At = time.UnixMilli(millis).UTC()
+	return s
+}
+
+// date says when the call happened. What bounds that is when ingest took it, and not only
+// when the record was written: that is later for an import, by years for what an archive
+// gives back.
+func (c *Call) date(happened, taken stamp) {
+	latest := c.Received.UnixMilli()
+	if taken.ok {
+		latest = min(latest, taken.millis)
 	}
+	c.Future = happened.ok && happened.millis > latest
+	if happened.ok && !c.Future {
+		latest = happened.millis
+	}
+	c.At = time.UnixMilli(latest).UTC()
 }
 
 func object(value []byte) []byte {

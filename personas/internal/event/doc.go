@@ -6,4 +6,9 @@
 // and an object that nobody asks for is passed over without being taken apart. On bytes
 // of any other kind it finds nothing, or something else than a JSON reader would, but it
 // never fails.
+//
+// # Non-obvious
+//
+//   - A record may be years younger than its call, which an archive gave back: no call
+//     happened after its own receivedAt (TestAnImportedCallHappenedBeforeItWasReceived).
 package event

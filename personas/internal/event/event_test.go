@@ -55,6 +55,30 @@ func TestTimes(t *testing.T) {
 	}
 }
 
+// Nor after ingest took it, which what is imported says itself, wherever its time stamp
+// stands in it.
+func TestAnImportedCallHappenedBeforeItWasReceived(t *testing.T) {
+	t.Parallel()
+	took := received.AddDate(-6, 0, 0)
+	for text, want := range map[string]struct {
+		at     time.Time
+		future bool
+	}{
+		`{"timestamp":"2021-01-01T00:00:00.000Z","receivedAt":"2020-11-22T12:00:00.000Z"}`: {took, true},
+		`{"receivedAt":"2020-11-22T12:00:00.000Z","timestamp":"2021-01-01T00:00:00.000Z"}`: {took, true},
+		`{"receivedAt":"2020-11-22T12:00:00.000Z","timestamp":"2020-11-22T11:59:59.000Z"}`: {took.Add(-time.Second), false},
+		`{"receivedAt":"2020-11-22T12:00:00.000Z"}`:                                        {took, false},
+		`{"receivedAt":"2120-11-22T12:00:00.000Z"}`:                                        {received, false},
+		`{"receivedAt":7,"timestamp":"2120-11-22T12:00:00.000Z"}`:                          {received, true},
+	} {
+		var call event.Call
+		err := event.Parse(&call, []byte(text), nil, received)
+		if err != nil || !call.At.Equal(want.at) || call.Future != want.future || !call.Received.Equal(received) {
+			t.Errorf("%s: at %v, of the future %v, received %v, %v, expected %v", text, call.At, call.Future, call.Received, err, want)
+		}
+	}
+}
+
 func TestWhatPersonasSaysIsItsOwn(t *testing.T) {
 	t.Parallel()
 	for origin, want := range map[schemas.Origin]bool{schemas.OriginAPI: false, schemas.OriginReplay: false, schemas.OriginPersonas: true, schemas.OriginDeletion: true} {

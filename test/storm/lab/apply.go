@@ -60,7 +60,7 @@ func (l *Lab) workspaceFile() string {
 	}
 	for i := range l.workspace {
 		d := &l.workspace[i]
-		fmt.Fprintf(&text, "  - id: %s\n    type: webhooks\n    name: %s\n    sources: [%s]\n    endpoints:\n", d.ID, d.Name, Source)
+		fmt.Fprintf(&text, "  - id: %s\n    type: webhooks\n    name: %s\n    sources: [%s]\n    endpoints:\n", d.ID, d.Name, strings.Join(d.Sources, ", "))
 		for _, e := range d.Endpoints {
 			fmt.Fprintf(&text, "      - url: %s\n", e.URL)
 		}

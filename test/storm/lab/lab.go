@@ -12,6 +12,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/definition"
 	"github.com/anabranch/anabranch/internal/kafka"
 	"github.com/anabranch/anabranch/internal/kafka/policy"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
@@ -183,6 +184,12 @@ func (l *Lab) Destination(name string, keys int, urls ...string) *load.Stream {
 // them to all destinations.
 func (l *Lab) Routed(name string, keys int, urls ...string) *load.Stream {
 	return l.add(name, schemas.TopicRawEvents, keys, urls...)
+}
+
+// Told is Destination for what personas tells, which nobody else makes.
+func (l *Lab) Told(name, url string) {
+	l.add(name, "", 0, url)
+	l.workspace[len(l.workspace)-1].Sources = []string{definition.ReservedID}
 }
 
 func (l *Lab) add(name, topic string, keys int, urls ...string) *load.Stream {

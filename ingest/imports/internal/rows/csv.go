@@ -101,6 +101,30 @@ func (t *table) quoted(rest string) (cell, behind string, err error) {
 	}
 }
 
+// header returns the names of the columns: those of the record that was read, or the given
+// ones in their place.
+func (t *table) header(given []string) (columns []string, problem string) {
+	columns = slices.Clone(t.cells)
+	for i := range columns {
+		columns[i] = strings.TrimSpace(columns[i])
+	}
+	switch {
+	case t.problem != "":
+		problem = t.problem
+	case strings.Contains(strings.Join(columns, ""), "\r"):
+		problem = "found a carriage return within the line, expected lines that end in LF or CRLF"
+	case len(columns) == 1 && len(given) != 1 && strings.ContainsAny(columns[0], ",;|\t"):
+		problem = fmt.Sprintf("found one column, %s, expected some separated by %q: see separator in the mapping", quoted(columns[0]), t.separator)
+	case given != nil && len(given) != len(columns):
+		problem = fmt.Sprintf("found %d columns, expected the %d of the mapping", len(columns), len(given))
+	case given != nil:
+		columns = given
+	default:
+		problem = notUTF8(t.text)
+	}
+	return columns, problem
+}
+
 // rows hands out the records of a file as calls.
 func (m *Mapping) rows(in *lines, row *Row, each func(*Row) error) error {
 	t := &table{in: in, separator: m.separator}
@@ -109,12 +133,9 @@ func (m *Mapping) rows(in *lines, row *Row, each func(*Row) error) error {
 		if err := t.next(); err != nil {
 			return ended(err)
 		}
-		if t.problem != "" {
-			return fmt.Errorf("%s:%d: header: %s", row.File, t.line, t.problem)
-		}
-		columns = slices.Clone(t.cells)
-		for i := range columns {
-			columns[i] = strings.TrimSpace(columns[i])
+		var problem string
+		if columns, problem = t.header(m.columns); problem != "" {
+			return fmt.Errorf("%s:%d: header: %s", row.File, t.line, problem)
 		}
 	}
 	maker, err := m.over(columns, row.File)

@@ -17,6 +17,10 @@
 //   - A quote that is never closed makes a record of the rest of the file. So a record is
 //     bounded as a line is, and what is longer is a row that is refused
 //     (TestAQuoteThatIsNeverClosed).
+//   - What is ambiguous was taken for something without a word: of two columns of one name the
+//     last, a column of the rest in place of a member, a byte of Latin-1 for U+FFFD, and a
+//     file whose lines end in CR alone for a header without rows (TestExportsThatAreAmbiguous,
+//     TestWhatIsNotUTF8).
 //   - Two rows of RudderStack may stand in one line, so a row is not a line
 //     (TestRudderRows).
 package rows

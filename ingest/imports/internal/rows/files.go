@@ -106,12 +106,10 @@ func (f *Files) walk() error {
 func (f *Files) Read() int64 { return f.read - int64(f.ahead()) }
 
 // Digest reads all files and returns what they, and what they mean, have as a digest: two
-// imports with the same one are the same rows. salt is what else belongs to that.
+// imports with the same one are the same rows. salt is what else belongs to that. The error
+// is of a file that can't be read to its end, or that is not what the options say.
 func (f *Files) Digest(ctx context.Context, salt string) (string, error) {
-	return f.pass(salt, func(p part, raw io.Reader) error {
-		_, err := io.Copy(io.Discard, stoppable{ctx, raw})
-		return err
-	})
+	return f.Each(salt, func(*Row) error { return context.Cause(ctx) })
 }
 
 // Each hands out all rows, of which none may be kept, and returns the digest. An error of
@@ -128,7 +126,11 @@ func (f *Files) Each(salt string, each func(*Row) error) (digest string, err err
 		defer done()
 		// Lines of a file that is not compressed are read from this very buffer.
 		f.ahead = stored.Buffered
-		return f.rows(newLines(text), &row, each)
+		in := newLines(text)
+		if other := in.other(); other != "" {
+			return fmt.Errorf("%s: found %s, expected text in UTF-8, plain or compressed with gzip or zstd", p.path, other)
+		}
+		return f.rows(in, &row, each)
 	})
 }
 
@@ -185,23 +187,33 @@ func (m *measured) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// stoppable ends with its context.
-type stoppable struct {
-	ctx context.Context //nolint:containedctx // a reader takes none
-	io.Reader
-}
-
-func (s stoppable) Read(p []byte) (int, error) {
-	if err := context.Cause(s.ctx); err != nil {
-		return 0, err
-	}
-	return s.Reader.Read(p)
-}
-
 const (
 	gzipMagic = "\x1f\x8b"
 	zstdMagic = "\x28\xb5\x2f\xfd"
 )
+
+// others are files that hold no text, by their first bytes.
+var others = []struct{ begins, are string }{
+	{gzipMagic, "gzip within what is compressed already"},
+	{zstdMagic, "zstd within what is compressed already"},
+	{"PK\x03\x04", "a ZIP archive or an Excel workbook"},
+	{"BZh91AY&SY", "bzip2"},
+	{"\xfd7zXZ\x00", "xz"},
+	{"PAR1\x15", "Parquet"},
+	{"\xff\xfe", "UTF-16"},
+	{"\xfe\xff", "UTF-16"},
+}
+
+// other says what a file is instead of text; empty: text, as far as its beginning tells.
+func (l *lines) other() string {
+	begins, _ := l.in.Peek(len("BZh91AY&SY")) // an error is for who reads on
+	for _, o := range others {
+		if strings.HasPrefix(string(begins), o.begins) {
+			return o.are
+		}
+	}
+	return ""
+}
 
 // inflate returns the text of a file, whichever way it is compressed.
 func inflate(in *bufio.Reader) (text io.Reader, done func(), err error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf8"
 
 	"github.com/anabranch/anabranch/internal/stablejson"
 )
@@ -45,9 +46,31 @@ type Row struct {
 
 // hand hands a row out.
 func (r *Row) hand(text, call []byte, problem string, each func(*Row) error) error {
+	if problem == "" {
+		if problem = notUTF8(text); problem != "" {
+			call = nil
+		}
+	}
 	r.Number++
 	r.Text, r.Call, r.Problem = text, call, problem
 	return each(r)
+}
+
+// notUTF8 says where a text is none in UTF-8; empty for one that is. Of JSON and CSV in
+// another encoding, names would become others without a word.
+func notUTF8(text []byte) string {
+	if utf8.Valid(text) {
+		return ""
+	}
+	const shown = 20
+	at := 0
+	for {
+		r, size := utf8.DecodeRune(text[at:])
+		if r == utf8.RuneError && size == 1 {
+			return fmt.Sprintf("found the byte 0x%02x behind %q, expected UTF-8", text[at], bytes.ToValidUTF8(text[max(0, at-shown):at], nil))
+		}
+		at += size
+	}
 }
 
 func (f *Files) rows(in *lines, row *Row, each func(*Row) error) error {

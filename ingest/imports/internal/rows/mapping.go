@@ -334,15 +334,43 @@ func (m *Mapping) over(columns []string, file string) (*maker, error) {
 		}
 		k.index[c], used[i] = i, true
 	})
-	for i := range columns {
-		if !used[i] {
+	for i, name := range columns {
+		// One without a name has no member to become: spreadsheets end in some, and data
+		// frames begin with one.
+		if !used[i] && name != "" {
 			k.rest = append(k.rest, i)
 		}
 	}
+	m.root.each(func(c *member) { k.clash(c, file, &found) })
 	if err := found.Err(m.file, m.lastLine); err != nil {
 		return nil, err
 	}
-	return k, nil
+	return k, m.twice(columns, file)
+}
+
+// clash finds members below one with the rest whose name a column of the rest has too.
+func (k *maker) clash(m *member, file string, found *document.Problems) {
+	for _, c := range m.children {
+		if m.rest && slices.ContainsFunc(k.rest, func(i int) bool { return k.names[i] == c.key }) {
+			found.Add(document.Problem{Line: c.line, Path: c.path, Want: fmt.Sprintf("another name: %s has a column %s too, which is one of the rest", file, quoted(c.key))})
+		}
+	}
+}
+
+// twice refuses columns of one name where it matters which of them is meant.
+func (m *Mapping) twice(columns []string, file string) error {
+	matters, rest := make(map[string]bool), false
+	m.root.each(func(c *member) {
+		if rest = rest || c.rest; c.cell != nil {
+			matters[c.cell.column] = true
+		}
+	})
+	for i, name := range columns {
+		if name != "" && (rest || matters[name]) && slices.Contains(columns[:i], name) {
+			return fmt.Errorf("%s: found the column %s twice, expected each name once: columns in the mapping can name them", file, quoted(name))
+		}
+	}
+	return nil
 }
 
 // each visits the members below m.

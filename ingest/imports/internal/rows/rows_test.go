@@ -2,14 +2,17 @@ package rows
 
 import (
 	"bytes"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
@@ -240,6 +243,69 @@ func TestAQuoteThatIsNeverClosed(t *testing.T) {
 	}
 }
 
+// TestExportsThatAreAmbiguous are refused as a whole, naming the file and what was expected:
+// which of two columns is meant nobody can say, and what was taken for the header is none.
+func TestExportsThatAreAmbiguous(t *testing.T) {
+	t.Parallel()
+	const usual = "userId: email\nevent: \"=A\"\nproperties.revenue: {column: amount, type: number}\nproperties.*: rest\n"
+	for name, c := range map[string]struct{ mapping, text, want string }{
+		"two columns of one name among the rest": {usual, "email,amount,plan,plan\n", `-: found the column "plan" twice, expected each name once: columns in the mapping can name them`},
+		"two columns of one name that is mapped": {"userId: email\nevent: \"=A\"\n", "email,email\n", `-: found the column "email" twice`},
+		"a column of the rest and a member":      {usual, "email,amount,revenue\n", `map.yaml:3: properties.revenue: expected another name: - has a column "revenue" too, which is one of the rest`},
+		"another separator":                      {usual, "email;amount;plan\n", `-:1: header: found one column, "email;amount;plan", expected some separated by ",": see separator in the mapping`},
+		"lines that end in CR":                   {usual, "email,amount\ra,1\rb,2\r", `-:1: header: found a carriage return within the line, expected lines that end in LF or CRLF`},
+		"a header in Latin-1":                    {usual, "email,amount,gr\xf6\xdfe\n", `-:1: header: found the byte 0xf6 behind "email,amount,gr", expected UTF-8`},
+		"names for other columns":                {usual + "columns: [email, amount]\n", "a,b,c\n", `-:1: header: found 3 columns, expected the 2 of the mapping`},
+		"UTF-16":                                 {usual, "\xff\xfee\x00m\x00", `-: found UTF-16, expected text in UTF-8, plain or compressed with gzip or zstd`},
+		"a workbook":                             {usual, "PK\x03\x04\x14\x00", `-: found a ZIP archive or an Excel workbook, expected text`},
+		"gzip twice":                             {usual, gzipped(t, gzipped(t, "email,amount\n")), `-: found gzip within what is compressed already, expected text`},
+	} {
+		f := open(t, Stdin, Options{Map: mapping(t, c.mapping), Stdin: strings.NewReader(c.text)})
+		_, err := f.Each("", func(*Row) error { return nil })
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: %v\nwant %s", name, err, c.want)
+		}
+	}
+}
+
+// TestColumnsWithoutANameOfTheirOwn: those of a name twice are given others, and one without
+// a name is none of the rest.
+func TestColumnsWithoutANameOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	const text = ",email,plan,plan,\n0,a,x,y,z\n"
+	for mapped, want := range map[string]string{
+		"columns: [row, email, plan, next, last]\n": `{"row":"0","plan":"x","next":"y","last":"z"}`,
+		"columns: [\"-\", email, a, b, c]\n":        `{"-":"0","a":"x","b":"y","c":"z"}`,
+	} {
+		m := mapping(t, "userId: email\nevent: \"=A\"\nproperties.*: rest\n"+mapped)
+		got, _ := all(t, open(t, Stdin, Options{Map: m, Stdin: strings.NewReader(text)}))
+		if len(got) != 1 || got[0] != `1:2 {"type":"track","userId":"a","event":"A","properties":`+want+`}` {
+			t.Errorf("%s: %q", mapped, got)
+		}
+	}
+	m := mapping(t, "userId: email\nevent: \"=A\"\nproperties.*: rest\n")
+	got, _ := all(t, open(t, Stdin, Options{Map: m, Stdin: strings.NewReader(",email,plan,,\n0,a,x,,z\n")}))
+	if len(got) != 1 || got[0] != `1:2 {"type":"track","userId":"a","event":"A","properties":{"plan":"x"}}` {
+		t.Errorf("unnamed: %q", got)
+	}
+}
+
+// TestWhatIsNotUTF8: a row in another encoding is refused, as its bytes would be others.
+func TestWhatIsNotUTF8(t *testing.T) {
+	t.Parallel()
+	m := mapping(t, "userId: u\nevent: \"=A\"\n")
+	got, _ := all(t, open(t, Stdin, Options{Map: m, Stdin: strings.NewReader("u\nm\xfcller\nmüller\n")}))
+	want := []string{`1:2 found the byte 0xfc behind "m", expected UTF-8`, `2:3 {"type":"track","userId":"müller","event":"A"}`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	got, _ = all(t, open(t, Stdin, Options{Stdin: strings.NewReader("{\"a\":\"\xc3\xc3\xa4\"}\n{\"a\":\"ä\"}\n")}))
+	want = []string{`1:1 found the byte 0xc3 behind "{\"a\":\"", expected UTF-8`, `2:2 {"a":"ä"}`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestMistakesInAMapping(t *testing.T) {
 	t.Parallel()
 	_, err := ParseMapping("map.yaml", []byte(`separator: "::"
@@ -323,6 +389,36 @@ func FuzzRows(f *testing.F) {
 			}
 			return nil
 		})
+	})
+}
+
+// FuzzTable: what the library takes for separated values by the letter of RFC 4180 has the
+// same cells here.
+func FuzzTable(f *testing.F) {
+	f.Add("a,b\n1,\"2,\"\"\n\"\"\"\n\n,\n")
+	f.Add("\"\",\r\n\"a\r\nb\",c")
+	f.Fuzz(func(t *testing.T, text string) {
+		theirs := csv.NewReader(strings.NewReader(text))
+		theirs.FieldsPerRecord = -1
+		want, err := theirs.ReadAll()
+		// A line of white space is a record there, and nothing here; a mark of the byte order
+		// is a part of the first cell there.
+		want = slices.DeleteFunc(want, func(cells []string) bool { return len(cells) == 1 && strings.TrimSpace(cells[0]) == "" })
+		if err != nil || strings.HasPrefix(text, "\xef\xbb\xbf") || strings.Contains(strings.ReplaceAll(text, "\r\n", ""), "\r") {
+			return
+		}
+		ours := table{in: newLines(strings.NewReader(text)), separator: ","}
+		var got [][]string
+		for ours.next() == nil {
+			if ours.problem != "" {
+				t.Fatalf("%q: %s", text, ours.problem)
+			}
+			got = append(got, slices.Clone(ours.cells))
+		}
+		got = slices.DeleteFunc(got, func(cells []string) bool { return len(cells) == 1 && strings.TrimSpace(cells[0]) == "" })
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("%q (-want +got):\n%s", text, diff)
+		}
 	})
 }
 
