@@ -131,7 +131,7 @@ func (a *audit) positions(ctx context.Context) (routed, taken progress, err erro
 		}
 		lags, err := groups.Lags(ctx, a.Topics.Client, s.Group.Name, live(s.Consumed(existing))...)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("look how far the %s is: %w", s.Name, err)
 		}
 		maps.Copy(into, lags)
 	}
@@ -231,7 +231,7 @@ func (a *audit) lookAtWaiting(ctx context.Context, taken progress) error {
 		}
 		now, err := groups.Lags(ctx, a.Topics.Client, s.Group.Name, names...)
 		if err != nil {
-			return err
+			return fmt.Errorf("look how far the %s is: %w", s.Name, err)
 		}
 		for topic, partitions := range now {
 			for num, lag := range partitions {

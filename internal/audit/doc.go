@@ -3,13 +3,17 @@
 // how many calls were delivered, filtered, duplicates, unconnected, given up or are waiting
 // at each destination that listened. Whatever none of that holds for is named.
 //
-//	audit   what is read, and in which order
-//	ledger  takes what was read as facts, and what becomes of them
-//	calls   the calls of a partition, a bit each
-//	fact    one thing that is known of an event at a destination, in 32 bytes
-//	piles   sorts facts in bounded memory (package spill)
-//	judge   the equation, for one event at one destination
-//	report  what it comes to, and print for people
+//	audit    what is read, and in which order
+//	ledger   what is known of a range, and what that comes to
+//	take     takes what was read into it, as facts
+//	outcome  holds what was sent on against what came of it, and names what is missing
+//	calls    the calls of a partition, a bit each
+//	fact     one thing that is known of an event at a destination, in 32 bytes
+//	piles    sorts facts in bounded memory (package spill)
+//	judge    the equation, for one event at one destination
+//	report   what it comes to, and print for people
+//	glance   what the journal alone says of a while
+//	role     what who audits must be allowed
 //
 // [ledger] and what is below it know no brokers.
 //

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -32,17 +33,26 @@ func List(ctx context.Context, cl *kgo.Client, topic string, since time.Time) (m
 	}
 	starts, err := lookup.Listed(list(ctx, topic))
 	if err != nil {
-		return nil, err
+		return nil, about(err, topic)
 	}
 	ends, err := lookup.Listed(admin.ListCommittedOffsets(ctx, topic))
 	if err != nil {
-		return nil, err
+		return nil, about(err, topic)
 	}
 	ranges := make(map[int32]Range, len(ends[topic]))
 	for partition, end := range ends[topic] {
 		ranges[partition] = Range{Start: min(starts[topic][partition].Offset, end.Offset), End: end.Offset}
 	}
 	return ranges, nil
+}
+
+// about says which topics an error is about: brokers that refuse some do not.
+func about(err error, topics ...string) error {
+	const named = 3
+	if more := len(topics) - named; more > 0 {
+		return fmt.Errorf("on %s and %d more: %w", strings.Join(topics[:named], ", "), more, err)
+	}
+	return fmt.Errorf("on %s: %w", strings.Join(topics, ", "), err)
 }
 
 // Newest returns the latest time stamp on some topics, as whoever wrote it saw the
@@ -84,12 +94,12 @@ func Await(ctx context.Context, cl *kgo.Client, within time.Duration, topics ...
 	admin := kadm.NewClient(cl)
 	ends, err := lookup.Listed(admin.ListEndOffsets(ctx, topics...))
 	if err != nil {
-		return nil, err
+		return nil, about(err, topics...)
 	}
 	for by := time.Now().Add(within); ; {
 		shown, err := lookup.Listed(admin.ListCommittedOffsets(ctx, topics...))
 		if err != nil {
-			return nil, err
+			return nil, about(err, topics...)
 		}
 		hidden = nil
 		ends.Each(func(end kadm.ListedOffset) {
