@@ -34,3 +34,18 @@ func TestWhatStandsBesideAPlan(t *testing.T) {
 		}
 	}
 }
+
+// TestTheRateOfAReplay is a whole number within bounds.
+func TestTheRateOfAReplay(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "0", "-1", "1.5", "50001", "9999999999999999999", "500/s"} {
+		if n, err := replayRate(text); err == nil || err.Error() != fmt.Sprintf("%q: expected a whole number of events a second, 1 to 50000", text) {
+			t.Errorf("%q: %d, %v", text, n, err)
+		}
+	}
+	for text, want := range map[string]int{"1": 1, "50000": 50_000} {
+		if n, err := replayRate(text); n != want || err != nil {
+			t.Errorf("%q: %d, %v", text, n, err)
+		}
+	}
+}

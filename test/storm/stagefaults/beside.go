@@ -47,18 +47,12 @@ func ReplayBeside(ctx context.Context, l *lab.Lab) (*report.Result, error) {
 	}
 	l.Announce("a replay of %d events, paused and resumed %d times, at the receiver's %s a request", b.events, rounds, besideService)
 	r := &report.Result{Faults: report.Faults{What: "stretches of a replay", Claimed: rounds}}
-	err = l.Under(ctx, besideLive, f.Streams, func() error {
-		if err := b.begin(ctx, r, stretch); err != nil {
-			return err
-		}
-		for ; r.Faults.Injected < rounds; r.Faults.Injected++ {
-			if err := b.round(ctx, r, stretch); err != nil {
-				return err
-			}
-		}
-		return b.cancel(ctx, r)
-	})
-	if err != nil {
+	steps := []func() error{func() error { return b.begin(ctx, r, stretch) }}
+	for range rounds {
+		steps = append(steps, func() error { return b.round(ctx, r, stretch) })
+	}
+	steps = append(steps, func() error { return b.cancel(ctx, r) })
+	if err = l.Under(ctx, besideLive, f.Streams, func() error { return lab.InOrder(steps...) }); err != nil {
 		return nil, err
 	}
 	if _, err = l.Drain(ctx, time.Minute); err != nil {
@@ -139,7 +133,8 @@ func (b *beside) round(ctx context.Context, r *report.Result, stretch time.Durat
 			func() error { return b.pause(ctx, r) },
 		)
 	}
-	if r.Faults.Injected%2 == 1 {
+	r.Faults.Injected++
+	if r.Faults.Injected%2 == 0 {
 		return lab.InOrder(under, alone)
 	}
 	return lab.InOrder(alone, under)
@@ -209,7 +204,7 @@ func (b *beside) cancel(ctx context.Context, r *report.Result) error {
 func (b *beside) judge(r *report.Result, stretch time.Duration) {
 	live := lab.Only(b.field.Streams...)
 	r.Table = &report.Table{Head: []string{"stretch", "alone: p50 / p99", "beside a replay: p50 / p99", "replayed/s"}}
-	var alone, under []books.Phase
+	alone, under := make([]books.Phase, 0, len(b.alone)), make([]books.Phase, 0, len(b.alone))
 	var rates float64
 	for i := range b.alone {
 		without, with := b.delivered(b.alone[i], live), b.delivered(b.under[i], live)
