@@ -76,10 +76,15 @@ personas-figures: ## Measure audiences and traits: speed, latency, restoring, me
 	@set -e; $(foreach f,$(FIGURES),go test -run '^$$' -cpu 2 -timeout 30m -bench '^Benchmark$(f)$$' -benchtime $(figures_$(f)) ./personas;)
 
 # The figures of docs/audit.md: make audit-figures CALLS=1000000
-.PHONY: audit-figures copies-figures journal-figures
+.PHONY: audit-figures replay-figures copies-figures journal-figures
 CALLS ?= 10000000
 audit-figures: ## Measure an audit of CALLS (10,000,000) calls on a real Apache Kafka (3 min, 3 GB of disk)
 	$(KAFKA) with go test -run '^$$' -timeout 30m -bench '^BenchmarkAudit$$' -benchtime $(CALLS)x ./internal/audit
+
+# The figures of docs/replay.md.
+replay-figures: ## Measure a plan of CALLS (10,000,000) events on a real Apache Kafka, and live events beside a replay (8 min, 3 GB of disk)
+	$(KAFKA) with go test -run '^$$' -timeout 30m -bench '^BenchmarkPlan$$' -benchtime 1x ./router/replay -planned $(CALLS)
+	go run ./test/storm -rows replay-beside
 
 # The figures of docs/delivery.md about copies. SEEN_BENCH is how many calls are remembered.
 copies-figures: ## Measure the router's memory of calls: speed, pauses, memory, restoring (15 min, 12 GB of disk)

@@ -51,8 +51,8 @@
 //	config          what an operator may set, and what holds where nothing is set
 //	outcome         the words for how an attempt, and a POST of it, ended
 //
-// Beside the engine, answers keeps what endpoints said to deliveries that failed, and
-// testsend sends one event for a person who looks.
+// Beside the engine, endpoints tells how endpoints fare, answers keeps what they said to
+// deliveries that failed, and testsend sends one event, for a person who looks.
 //
 // # Readiness
 //

@@ -19,6 +19,7 @@ import (
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/answers"
+	"github.com/anabranch/anabranch/webhook-sink/endpoints"
 	"github.com/anabranch/anabranch/webhook-sink/internal/attempt"
 	"github.com/anabranch/anabranch/webhook-sink/internal/config"
 	"github.com/anabranch/anabranch/webhook-sink/internal/group"
@@ -103,6 +104,12 @@ func (s *Sink) Name() string { return "webhook-sink" }
 
 // Answers are what endpoints said to deliveries that failed; nil: they are not kept.
 func (s *Sink) Answers() *answers.Book { return s.answers }
+
+// Endpoints tells how the endpoints of a destination fare, as attempts of this process have
+// shown.
+func (s *Sink) Endpoints(d *workspace.Destination) []endpoints.Endpoint {
+	return s.attempter.Endpoints(d)
+}
 
 // Ready returns nil once the sink is a member of its group and knows its
 // partitions, and as long as none of them stands still that could be read. What waits

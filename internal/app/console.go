@@ -24,7 +24,7 @@ func (p *plumbing) console(workspaceFile string) *console.Console {
 		ReadOnly: p.cfg.ConsoleReadOnly, WorkspaceFile: workspaceFile,
 	}
 	if sink != nil {
-		set.Sink, set.Answers = true, sink.Answers()
+		set.Sink, set.Answers, set.Endpoints = true, sink.Answers(), sink.Endpoints
 	}
 	return console.New(set)
 }

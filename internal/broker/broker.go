@@ -100,6 +100,10 @@ func load(logDir string, listener net.Listener, password schemas.Secret, log *sl
 		return nil, err
 	}
 	shares{most: make(map[bound]int)}.use(cluster)
+	if err = offerHandshake(cluster); err != nil {
+		cluster.Close()
+		return nil, err
+	}
 	log.Info("embedded broker loaded its log", "dir", logDir, "addr", listener.Addr().String(), "took", time.Since(began).Round(time.Millisecond))
 	return cluster, nil
 }

@@ -51,6 +51,8 @@
 //
 //   - kfake's PLAIN lets in any unknown user with an empty password, so there is SCRAM alone
 //     (TestOnlyWhoKnowsThePasswordGetsIn).
+//   - It does not offer the first version of a SASL handshake, without which kcat and other clients of librdkafka
+//     do not begin the second (TestLibrdkafkaMayAuthenticate).
 //   - It notes its users in a file, which it prefers to those that it is given: a log from before the password would let nobody
 //     in, and a new password would not be in force (TestALogFromBeforeThePassword, TestThePasswordStays).
 //

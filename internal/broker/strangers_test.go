@@ -145,6 +145,30 @@ func TestOnlyWhoKnowsThePasswordGetsIn(t *testing.T) {
 	}
 }
 
+// TestLibrdkafkaMayAuthenticate: kcat and the clients of most languages look for the first version of a handshake
+// before they begin the second.
+func TestLibrdkafkaMayAuthenticate(t *testing.T) {
+	t.Parallel()
+	b := open(t, t.TempDir())
+	for range 2 {
+		request := kmsg.NewPtrApiVersionsRequest()
+		request.Version, request.ClientSoftwareName, request.ClientSoftwareVersion = 3, "librdkafka", "2.0.2"
+		answer := kmsg.NewPtrApiVersionsResponse()
+		answer.Version = request.Version
+		if err := answer.ReadFrom(ask(t, dial(t, b, false), request)); err != nil {
+			t.Fatal(err)
+		}
+		takes := make(map[int16][2]int16)
+		for _, key := range answer.ApiKeys {
+			takes[key.ApiKey] = [2]int16{key.MinVersion, key.MaxVersion}
+		}
+		if got := takes[kmsg.SASLHandshake.Int16()]; got != [2]int16{0, 1} || len(takes) < 20 {
+			t.Errorf("versions %v of a handshake, and %d kinds of requests", got, len(takes))
+		}
+	}
+	dial(t, b, true)
+}
+
 func TestThePasswordStays(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, dir)

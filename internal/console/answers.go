@@ -24,6 +24,7 @@ type failedEndpoint struct {
 
 type failedAnswer struct {
 	At, Status, Took, MessageID, Body string
+	URL                               string // of the endpoint, where it is not said elsewhere
 }
 
 // failedOf shows what the sink of this process knows; nil: the destination is not sent
@@ -49,4 +50,20 @@ func (c *Console) failedOf(d *workspace.Destination) *failedView {
 		view.Endpoints = append(view.Endpoints, shown)
 	}
 	return view
+}
+
+// to are those to attempts with an event; f may be nil.
+func (f *failedView) to(messageID string) (all []failedAnswer) {
+	if f == nil {
+		return nil
+	}
+	for _, e := range f.Endpoints {
+		for _, a := range e.Answers {
+			if a.MessageID == messageID {
+				a.URL = e.URL
+				all = append(all, a)
+			}
+		}
+	}
+	return all
 }

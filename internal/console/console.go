@@ -14,6 +14,7 @@ import (
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/webhook-sink/answers"
+	"github.com/anabranch/anabranch/webhook-sink/endpoints"
 )
 
 // Path is where the console is on the admin address.
@@ -43,10 +44,12 @@ type Settings struct {
 	// Proxies are the networks of reverse proxies, whose header PersonHeader names the person.
 	Proxies      []netip.Prefix
 	PersonHeader string
-	// Sink says that a webhook sink runs in this process, and Answers what endpoints said to its
-	// deliveries that failed; nil: they are not kept.
-	Sink    bool
-	Answers *answers.Book
+	// Sink says that a webhook sink runs in this process, Answers what endpoints said to its
+	// deliveries that failed, nil: they are not kept, and Endpoints how those of a destination
+	// fare.
+	Sink      bool
+	Answers   *answers.Book
+	Endpoints func(*workspace.Destination) []endpoints.Endpoint
 	// ReadOnly leaves out whatever changes something.
 	ReadOnly bool
 	// WorkspaceFile is a file that this process keeps in force; empty: none.

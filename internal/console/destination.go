@@ -29,6 +29,7 @@ type destinationView struct {
 	Advice  []status.Advice
 	Test    *testForm   // nil: it is not sent webhooks
 	Failed  *failedView // nil: the same
+	Fare    *fareView   // nil: the same
 }
 
 // destinationInForce is a destination as the workspace has it, without secrets.
@@ -68,7 +69,7 @@ func (c *Console) destination(v *visit) (*content, error) {
 	view.progress = progressOf(&a, v.now)
 	view.InForce = inForce(w, view.ID)
 	if d, known := w.Destination(view.ID); known {
-		view.Test, view.Failed = c.testFormOf(v, d), c.failedOf(d)
+		view.Test, view.Failed, view.Fare = c.testFormOf(v, d), c.failedOf(d), c.fareOf(d, v.now)
 	}
 	if a.Known() && !view.fill(a.Value, w) && view.InForce == nil {
 		return nil, &problem{http.StatusNotFound, "no destination is called " + terminal.Safe(view.ID)}

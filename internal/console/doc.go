@@ -9,6 +9,7 @@
 //	assets      scripts and the stylesheet
 //	asked       what pages ask in the background, and how they say so
 //	brokers     the answers; calls those of the page Live, personas_brokers those of personas
+//	destination one of them; endpoints, how its endpoints fare; answers, what they said
 //	live        the newest calls, and one of them
 //	stream      calls as they come, which static/live.js puts on the page
 //	personas    audiences and computed traits; people, who is in them and why; edits, what

@@ -48,6 +48,7 @@ type callView struct {
 	Moments            []momentView // from the API to the router
 	Violations         []messagetrace.Violation
 	Remarks            []string
+	Stored             string // URL of the call as it is stored; empty: it is not
 	Destinations       []outcomeView
 	More               string // what became of it at the others; empty: there are none
 }
@@ -57,8 +58,9 @@ type outcomeView struct {
 	ID, Verdict string
 	Tone        string // in which it is shown: good, bad, open; empty: neither
 	Moments     []momentView
-	Letters     []string // ids of dead letters
-	Again       string   // URL of what sending it once more would do; empty: it can't be
+	Letters     []string       // ids of dead letters
+	Answers     []failedAnswer // of endpoints, as far as this process has them
+	Again       string         // URL of what sending it once more would do; empty: it can't be
 	Remarks     []string
 }
 
@@ -83,8 +85,22 @@ func (c *Console) event(v *visit) (*content, error) {
 	view.progress = progressOf(&a, v.now)
 	if a.Known() {
 		view.fill(a.Value, c.Workspace.Load())
+		c.answer(&view)
 	}
 	return &content{title: "Event " + view.MessageID, again: again(&a, 0), view: view}, nil
+}
+
+// answer adds what endpoints answered to the attempts that failed.
+func (c *Console) answer(e *eventView) {
+	w := c.Workspace.Load()
+	for i := range e.Calls {
+		for j := range e.Calls[i].Destinations {
+			at := &e.Calls[i].Destinations[j]
+			if d, known := w.Destination(at.ID); known {
+				at.Answers = c.failedOf(d).to(e.MessageID)
+			}
+		}
+	}
 }
 
 func (e *eventView) fill(t *messagetrace.Trace, w *workspace.Snapshot) {
@@ -98,6 +114,9 @@ func callOf(c *messagetrace.Call, only string, w *workspace.Snapshot) callView {
 	view := callView{
 		What: c.What(), Source: c.Source, User: c.User, Violations: c.Violations, Remarks: c.Notes,
 		Moments: []momentView{{c.ReceivedAt.UTC().Format(clock), c.Came()}},
+	}
+	if at, stored := placeOf(c); stored {
+		view.Stored = Path + "/call?at=" + strconv.Itoa(int(at.Partition)) + "-" + strconv.FormatInt(at.Offset, 10)
 	}
 	if c.RoutedAt != nil {
 		view.Moments = append(view.Moments, momentView{c.RoutedAt.UTC().Format(clock), c.Routing()})
@@ -148,9 +167,9 @@ func rank(o messagetrace.Outcome) int {
 // againTo is where it is planned to send a call to a destination once more; empty: there is
 // nothing to send, or nobody who receives it.
 func againTo(c *messagetrace.Call, id string, w *workspace.Snapshot) string {
-	var at EventAt
 	d, known := w.Destination(id)
-	if _, err := fmt.Sscanf(c.Record, schemas.TopicRawEvents+"[%d]@%d", &at.Partition, &at.Offset); err != nil || !known || !d.Enabled || !d.Is(workspace.TypeWebhooks) {
+	at, stored := placeOf(c)
+	if !stored || !known || !d.Enabled || !d.Is(workspace.TypeWebhooks) {
 		return ""
 	}
 	at.At = c.ReceivedAt.UTC()
@@ -163,6 +182,12 @@ func againTo(c *messagetrace.Call, id string, w *workspace.Snapshot) string {
 		query.Set(name, value)
 	}
 	return Path + "/replay/plan?" + query.Encode()
+}
+
+// placeOf is where a call stands on raw-events; false: it does not.
+func placeOf(c *messagetrace.Call) (at EventAt, stored bool) {
+	_, err := fmt.Sscanf(c.Record, schemas.TopicRawEvents+"[%d]@%d", &at.Partition, &at.Offset)
+	return at, err == nil
 }
 
 // tone is that of an outcome: what is well, what is not, and what is still to come.

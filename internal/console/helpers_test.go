@@ -36,6 +36,7 @@ import (
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
 	"github.com/anabranch/anabranch/webhook-sink/answers"
+	"github.com/anabranch/anabranch/webhook-sink/endpoints"
 	"github.com/anabranch/anabranch/webhook-sink/testsend"
 )
 
@@ -43,6 +44,7 @@ const (
 	local  = "127.0.0.1:50000"
 	remote = "192.0.2.7:50000"
 	token  = schemas.Secret("zqAdminToken7")
+	crmURL = "https://user:zqPassword@crm.example.com/hooks?key=zqQuery"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -96,7 +98,7 @@ func sampleWorkspace() *workspace.Live {
 		Sources: []workspace.Source{{ID: "website", Name: "Web site", Enabled: true}, {ID: "app", Name: "App"}},
 		Destinations: []workspace.Destination{
 			{ID: "crm", Type: workspace.TypeWebhooks, Name: "CRM", Enabled: true, Sources: []string{"website"}, SharedSecret: "zqShared", Endpoints: []workspace.Endpoint{
-				{URL: "https://user:zqPassword@crm.example.com/hooks?key=zqQuery", Headers: []workspace.Header{{Name: "Authorization", Value: "zqHeader"}}},
+				{URL: crmURL, Headers: []workspace.Header{{Name: "Authorization", Value: "zqHeader"}}},
 			}},
 			{ID: "mail", Type: workspace.TypeWebhooks, Name: "Mail", Enabled: true, Sources: []string{"website", workspace.SourcePersonas}},
 		},
@@ -355,13 +357,24 @@ func sampleTrace(text string) *messagetrace.Trace {
 	}
 }
 
+// sampleEndpoints are down, each for a minute.
+func sampleEndpoints(d *workspace.Destination) (all []endpoints.Endpoint) {
+	for i, e := range d.Endpoints {
+		all = append(all, endpoints.Endpoint{
+			Position: i + 1, URL: e.SafeURL(), State: endpoints.Down, Why: "status_5xx", Detail: "endpoint answered 503", Next: time.Now().Add(time.Minute),
+			Figures: endpoints.Figures{Attempts: 1_204, Failed: 1_180, Median: 12 * time.Millisecond, Slow: 1_900 * time.Millisecond, Of: 64},
+		})
+	}
+	return all
+}
+
 // newConsole returns one that is open, and whose questions have answers, with some changes.
 func newConsole(t *testing.T, change func(*Settings)) *Console {
 	t.Helper()
 	set := Settings{
 		Logger: slog.New(slog.DiscardHandler), Version: "v1.2.3", Workspace: sampleWorkspace(), Open: true, Token: token,
 		PersonHeader: "X-Forwarded-User",
-		Questions:    questionsAbout("Signed Up"), Way: sampleWay(), Sink: true, Answers: bookAbout("Signed Up"),
+		Questions:    questionsAbout("Signed Up"), Way: sampleWay(), Sink: true, Answers: bookAbout("Signed Up"), Endpoints: sampleEndpoints,
 	}
 	if change != nil {
 		change(&set)

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/anabranch/anabranch/internal/deadletters"
@@ -102,9 +103,7 @@ func (w *replayPlanView) fill(f *replay.Forecast, rate int, number string) {
 		w.Span = terminal.Moment(f.First) + " to " + terminal.Moment(f.Last)
 		w.Takes = terminal.Brief(max(time.Duration(f.Seconds)*time.Second/time.Duration(rate), time.Second))
 	}
-	if !f.Journal {
-		w.Doubt = "the journal says nothing of these events, so it is not known what was sent then"
-	}
+	w.Doubt = strings.Join(f.Doubts(), "; ")
 	known := func(n int64) string {
 		if !f.Journal {
 			return "?"

@@ -138,7 +138,7 @@ func TestATrace(t *testing.T) {
 		Searched: "1 of 6 partitions of raw-events from 2026-11-21 12:00:00.000Z to 2026-11-21 12:01:00.000Z, 1,204 records",
 		Remarks:  []string{"the user is suppressed: calls of this user are dropped from the time of the request on, and answered with 200", "Signed Up"},
 		Calls: []callView{{
-			What: `track "Signed Up"`, Source: "Signed Up", User: "Signed Up", Remarks: []string{"Signed Up"},
+			What: `track "Signed Up"`, Source: "Signed Up", User: "Signed Up", Remarks: []string{"Signed Up"}, Stored: "/console/call?at=3-1704",
 			Violations: []messagetrace.Violation{{Path: "Signed Up", Message: "Signed Up"}},
 			Moments: []momentView{
 				{"2026-11-21 12:00:00.000Z", "taken by ingest, 1,204 bytes, from Signed Up, raw-events[3]@1704"},

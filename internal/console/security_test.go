@@ -15,6 +15,7 @@ import (
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/webhook-sink/endpoints"
 )
 
 // TestHeadersOfEachAnswer: whatever is answered, a browser is told what it may do.
@@ -187,6 +188,16 @@ func TestWrongLogins(t *testing.T) {
 	}
 }
 
+// TestALoginThatIsTooLarge is not read, and nobody's.
+func TestALoginThatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	c := newConsole(t, nil)
+	w, cookie := enter(t, c, "name=sam&token="+string(token)+"&x="+strings.Repeat("x", maxForm))
+	if w.Code == http.StatusSeeOther || cookie != nil {
+		t.Errorf("a form of %d bytes was answered %d and a cookie %v", maxForm, w.Code, cookie)
+	}
+}
+
 // TestSecureCookie: where the browser speaks TLS, the session never travels without.
 func TestSecureCookie(t *testing.T) {
 	t.Parallel()
@@ -317,13 +328,20 @@ func TestNaughtyStrings(t *testing.T) {
 			r.DeadLetters.Groups[0].Destination, r.DeadLetters.Groups[0].Detail = text, text
 			r.Advice = []status.Advice{{About: text, Problem: text, Do: text}}
 			set.Questions = questionsAbout(text)
+			set.Answers = bookAbout(text)
+			set.Endpoints = func(*workspace.Destination) []endpoints.Endpoint {
+				return []endpoints.Endpoint{{Position: 1, URL: text, State: endpoints.Down, Why: text, Detail: text}}
+			}
 			set.Questions.Status = func(context.Context, func(string)) (*status.Report, error) { return r, nil }
 			buyers := workspace.Audience{Audience: sampleAudience("7d"), Edition: workspace.Edition{Version: 2, Earlier: []workspace.Earlier{{Version: 1, Definition: sampleJSON("1d")}}}}
 			buyers.Name = text
 			set.Workspace = workspace.NewLive((&workspace.Document{
-				Sources:      []workspace.Source{{ID: "s", Name: text, Enabled: true}}, // as a record of an earlier release may have it
-				Destinations: []workspace.Destination{{ID: "crm", Name: text, Enabled: true}},
-				Audiences:    []workspace.Audience{buyers},
+				Sources: []workspace.Source{{ID: "s", Name: text, Enabled: true}}, // as a record of an earlier release may have it
+				Destinations: []workspace.Destination{{
+					ID: "crm", Name: text, Type: workspace.TypeWebhooks, Enabled: true, Sources: []string{text},
+					Endpoints: []workspace.Endpoint{{URL: crmURL, Headers: []workspace.Header{{Name: text, Value: "zqHeader"}}}},
+				}},
+				Audiences: []workspace.Audience{buyers},
 			}).Snapshot())
 		})
 		pages := map[string]*http.Request{
@@ -356,8 +374,10 @@ func TestNaughtyStrings(t *testing.T) {
 				t.Errorf("%s is cut", name)
 			}
 		}
-		if page := look(t, c, Path+"/"); !strings.Contains(page, "zq") {
-			t.Errorf("%.40q is not shown at all", text)
+		for _, target := range []string{"/", "/destination?id=crm"} {
+			if page := look(t, c, Path+target); !strings.Contains(page, "zq") {
+				t.Errorf("%.40q is not shown at all on %s", text, target)
+			}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"math"
 	"slices"
 	"time"
 
@@ -113,6 +114,9 @@ func (v *Verdict) take(u *computed) {
 	}
 	for i := range u.changes {
 		change := &u.changes[i]
+		if change.Class == engine.ClassComputedTrait && alike(u.told[change.Key].Value, change.Value) {
+			continue
+		}
 		w := Wrong{UserID: u.id, Key: change.Key, Kind: change.Class, Told: json.RawMessage("null"), True: change.Value, Detail: "raw-events says otherwise"}
 		if change.Class == engine.ClassAudience {
 			w.Told, w.True = truth(!change.Member), truth(change.Member)
@@ -144,6 +148,17 @@ func (v *Verdict) add(w *Wrong) {
 	if len(v.Wrong) < 2*mostWrong {
 		v.Wrong = append(v.Wrong, *w)
 	}
+}
+
+// alike reports whether two numbers differ in their last digits at most: those of a sum of
+// fractions depend on the order in which they were added up, which after a merge is another.
+func alike(a, b json.RawMessage) bool {
+	const digits = 1e-12
+	var x, y float64
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil || string(a) == "null" || string(b) == "null" {
+		return false
+	}
+	return math.Abs(x-y) <= digits*max(math.Abs(x), math.Abs(y))
 }
 
 func truth(b bool) json.RawMessage {

@@ -11,6 +11,7 @@ import (
 	"github.com/anabranch/anabranch/internal/definition"
 	"github.com/anabranch/anabranch/personas/internal/emit"
 	"github.com/anabranch/anabranch/personas/internal/engine"
+	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
 	"github.com/anabranch/anabranch/test/virtual"
 )
@@ -178,6 +179,33 @@ func TestCheckOfAState(t *testing.T) {
 		b.apply(engine.Definitions{})
 		if _, err := Check(t.Context(), &b.Log); err == nil {
 			t.Error("what the stage has not taken up is checked")
+		}
+	})
+}
+
+// TestCheckAddsUpInAnyOrder: what was added up to other last digits, since two users became
+// one in the midst of it, is no difference.
+func TestCheckAddsUpInAnyOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sum := trait(t, `{"id":"spent","take":"sum","of":"total","did":"Order Completed"}`)
+		b := newBench(t, testkit.Virtual(t), engine.Definitions{Traits: []engine.Trait{sum}})
+		b.start(t)
+		virtual.Sleep(3 * time.Second)
+		spend := func(user, total string) {
+			b.send(t, b.track(user, "Order Completed", `{"total":`+total+`}`))
+			settle()
+		}
+		spend("ann", "0.1")
+		spend("bob", "0.2")
+		b.send(t, b.call(schemas.TypeAlias, "ann", `"previousId":"bob"`))
+		settle()
+		spend("bob", "0.3")
+		if p, err := Look(t.Context(), &b.Log, "ann"); err != nil || string(p.Computed["spent"]) != "0.6000000000000001" {
+			t.Fatalf("%s, %v", p.Computed, err)
+		}
+		if v, err := Check(t.Context(), &b.Log); err != nil || v.Differences != 0 || v.Users == 0 {
+			t.Errorf("%+v, %v", v, err)
 		}
 	})
 }

@@ -213,10 +213,15 @@ func (b *bench) once(t *testing.T, destination, run string, n int) {
 // suppressing knows that a user is suppressed.
 func suppressing(t *testing.T, userID string) *regulation.Register {
 	t.Helper()
-	sum := sha256.Sum256([]byte(userID))
 	register := regulation.NewRegister(nil, nil)
+	suppress(t, register, userID)
+	return register
+}
+
+func suppress(t *testing.T, register *regulation.Register, userID string) {
+	t.Helper()
+	sum := sha256.Sum256([]byte(userID))
 	if err := register.Apply(fmt.Appendf(nil, "suppression/%x", sum[:16]), []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
-	return register
 }

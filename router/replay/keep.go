@@ -160,6 +160,17 @@ func (o *Operator) whole(ctx context.Context, run *Run, ws *workspace.Snapshot) 
 	return nil
 }
 
+// cut is on how many partitions the log, which holds all, has lost its beginning, where a run
+// begins no later than what is left.
+func (r *Run) cut(all map[int32]ranges.Range) (n int) {
+	for num, o := range r.Ranges {
+		if start := all[num].Start; start > 0 && o.From <= start {
+			n++
+		}
+	}
+	return n
+}
+
 // expired is how many offsets of a run the log has lost, which holds all.
 func (r *Run) expired(all map[int32]ranges.Range) (n int64) {
 	for num, o := range r.Ranges {

@@ -269,7 +269,13 @@ func meant(c *Choice, ws *workspace.Snapshot) ([]string, error) {
 // Plan says what a run would do. Suppressed tells the users of whom nothing is sent.
 func (o *Operator) Plan(ctx context.Context, run *Run, ws *workspace.Snapshot, judge Judge, suppressed func(userID []byte) bool) (*Forecast, error) {
 	p := planner{progress: o.Progress, run: run, terms: terms{judge: judge, workspace: ws, suppressed: suppressed, today: run.CreatedAt}}
-	return p.plan(ctx, o.source(run, ws), o.Kafka, o.Topics.Client)
+	f, err := p.plan(ctx, o.source(run, ws), o.Kafka, o.Topics.Client)
+	if err != nil || run.Archive != nil {
+		return f, err
+	}
+	all, err := ranges.List(ctx, o.Topics.Client, schemas.TopicRawEvents, time.Time{})
+	f.Cut = run.cut(all)
+	return f, err
 }
 
 // source has the events of a run.

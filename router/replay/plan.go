@@ -27,6 +27,9 @@ type Forecast struct {
 	// what was sent then.
 	Journal bool  `json:"journal"`
 	Seconds int64 `json:"seconds"` // that the run would take at its rate
+	// Cut is on how many partitions the log has lost its beginning and begins within the
+	// range, or behind it: retention may have deleted events of the range there.
+	Cut int `json:"cutPartitions,omitempty"`
 }
 
 // Expected is what a run would do at one destination.

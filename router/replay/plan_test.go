@@ -246,6 +246,42 @@ func TestWithoutAJournal(t *testing.T) {
 	}
 }
 
+// TestARangePastRetention: a plan says that there may have been more, and where there was
+// nothing before, it does not.
+func TestARangePastRetention(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "crm")
+	b.fill(t, 100)
+	const notice = "begins later: retention may have deleted events of this time\n"
+	printed := func(from time.Time) (f *Forecast, text string) {
+		t.Helper()
+		o := b.operator()
+		run, err := o.Prepare(t.Context(), Request{From: from, Rate: 1}, b.live.Load(), time.Now())
+		if err == nil {
+			f, err = o.Plan(t.Context(), run, b.live.Load(), listeners{}, nil)
+		}
+		var out strings.Builder
+		if err == nil {
+			err = f.Print(&out)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f, out.String()
+	}
+	if f, text := printed(time.Now().Add(-time.Hour)); f.Cut != 0 || strings.Contains(text, notice) {
+		t.Errorf("nothing was deleted: %d partitions\n%s", f.Cut, text)
+	}
+	b.DeleteBefore(t, schemas.TopicRawEvents, 10)
+	f, text := printed(time.Now().Add(-time.Hour))
+	if f.Cut != 1 || !strings.Contains(text, "on 1 of 3 partitions raw-events "+notice) {
+		t.Errorf("%d partitions\n%s", f.Cut, text)
+	}
+	if f, text = printed(time.Now()); f.Cut != 0 || strings.Contains(text, notice) {
+		t.Errorf("of later events nothing was deleted: %d partitions\n%s", f.Cut, text)
+	}
+}
+
 // TestARequestThatCannotWork is refused with the flag that says it.
 func TestARequestThatCannotWork(t *testing.T) {
 	t.Parallel()

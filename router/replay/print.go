@@ -193,13 +193,24 @@ func (f *Forecast) print(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "events of %s; the journal does not know them, so it is not known what was sent then\n", origin(f.Run))
 		return err
 	}
-	if !f.Journal {
-		if _, err := fmt.Fprintln(w, "the journal says nothing of these events, so it is not known what was sent then"); err != nil {
+	for _, doubt := range f.Doubts() {
+		if _, err := fmt.Fprintln(w, doubt); err != nil {
 			return err
 		}
 	}
 	_, err := fmt.Fprintf(w, "offsets of raw-events: %s\n", positions(f.Run))
 	return err
+}
+
+// Doubts are what a plan can't know, for people.
+func (f *Forecast) Doubts() (all []string) {
+	if f.Cut > 0 {
+		all = append(all, fmt.Sprintf("on %d of %d partitions %s begins later: retention may have deleted events of this time", f.Cut, len(f.Run.Ranges), schemas.TopicRawEvents))
+	}
+	if !f.Journal {
+		all = append(all, "the journal says nothing of these events, so it is not known what was sent then")
+	}
+	return all
 }
 
 func types(e *Expected) string {

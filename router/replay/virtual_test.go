@@ -14,6 +14,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/regulation"
 	"github.com/anabranch/anabranch/test/testkit"
 	"github.com/anabranch/anabranch/test/virtual"
 )
@@ -260,6 +261,35 @@ func TestPauseAndCancel(t *testing.T) {
 			t.Error("a run that was cancelled goes on")
 		}
 		b.once(t, "crm", r.ID, int(e.Sent()))
+	})
+}
+
+// TestTermsThatChange while a run is under way: what comes after a destination was removed, or
+// a user was suppressed, is left out and counted, and the run comes to its end.
+func TestTermsThatChange(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBenchOn(t, testkit.Virtual(t), "crm", "lake")
+		b.fill(t, 2_000)
+		r := b.ask(t, func(r *Run) { r.Rate = 50 })
+		b.drain(t, "crm", "lake")
+		register := regulation.NewRegister(nil, nil)
+		s := b.service(t, func(set *Settings) { set.Register = register })
+		testkit.Start(t, s.Run)
+		virtual.Sleep(10 * time.Second)
+		b.live.Store(connected("lake"))
+		suppress(t, register, "u3")
+		virtual.Sleep(time.Minute)
+		e := b.entry(t, r.ID)
+		crm, lake := e.Parts["crm"], e.Parts["lake"]
+		if crm.State != Done || crm.Sent < 400 || crm.Sent > 700 || crm.Sent+crm.Left[Unconnected]+crm.Left[Suppressed] != 2_000 {
+			t.Errorf("crm, which was removed: %+v", crm)
+		}
+		if left := lake.Left[Suppressed]; lake.State != Done || left == 0 || left > 200 || lake.Sent+left != 2_000 {
+			t.Errorf("lake: %+v", lake)
+		}
+		b.once(t, "crm", r.ID, int(crm.Sent))
+		b.once(t, "lake", r.ID, int(lake.Sent))
 	})
 }
 

@@ -21,6 +21,7 @@ func rows() []lab.Row {
 		{Name: "kill-sink", About: "kill -9 of the sink: nothing lost, repeats within what was in flight", Short: true, Run: stagefaults.KillSink},
 		{Name: "kill-import", About: "kill -9 of an import, and of ingest and router: each row accepted or refused, delivered once", Short: true, Run: clientfaults.KillImport},
 		{Name: "kill-replay", About: "kill -9 of whole processes under a replay: each event sent once by it, live ones unharmed", Short: true, Run: stagefaults.KillReplay},
+		{Name: "replay-beside", About: "a replay at full rate, paused and resumed, beside live events of its destination: they keep their latency", Run: stagefaults.ReplayBeside},
 		{Name: "kill-archive", About: "kill -9 of the stage that archives: each event in one object, once", Short: true, Run: stagefaults.KillArchive},
 		{Name: "roll-sink", About: "rolling restarts of three sinks with retries in flight: nothing lost, nothing doubled", Short: true, Run: stagefaults.RollSink},
 		{Name: "join-leave", About: "twelve sinks joining and leaving: nothing lost, nothing doubled", Run: stagefaults.JoinLeave},

@@ -25,11 +25,12 @@ const sector = 512
 // Whatever that leaves, and whatever digests there are, the set knows the calls that were
 // processed and no others, at the latest when it has been made anew for a damaged page.
 func TestAPowerCut(t *testing.T) {
-	damaged := 0
+	ran, damaged := 0, 0
 	for seed := range uint64(32) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &powerCut{bench: newBench(t, testkit.Virtual(t)), Rand: rand.New(rand.NewPCG(seed, 3)), lies: seed%2 == 1}
+				ran++ // not on real brokers, which have a time of their own
 				p.spread(t, 3000, 6)
 				p.process(t)
 				if !p.comesBack(t) {
@@ -38,7 +39,7 @@ func TestAPowerCut(t *testing.T) {
 			})
 		})
 	}
-	if damaged == 0 {
+	if ran > 0 && damaged == 0 {
 		t.Error("no page was damaged that is found only when it is asked for")
 	}
 }

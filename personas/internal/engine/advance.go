@@ -83,11 +83,17 @@ func (a *advance) at(now int64, cause Cause, all bool) {
 // evaluate looks at one definition, and returns the first instant at which that has to be
 // done again.
 func (a *advance) evaluate(d *computation, now int64, cause Cause) (next int64) {
-	if !a.p.seen || !a.p.identified && !d.anonymous || !a.isReady(d) {
+	told := a.p.find(d.told)
+	counts := a.p.identified || d.anonymous
+	if !a.p.seen || !counts && told == nil || !a.isReady(d) {
 		return event.Never
 	}
-	told := a.p.find(d.told)
-	truth := a.truth(d, told, now, cause)
+	var truth truth
+	if counts {
+		truth = a.truth(d, told, now, cause)
+	} else { // any more, by an edit: as if the user had done nothing
+		truth = a.nothing(d, told)
+	}
 	if !truth.differs {
 		return truth.next
 	}
@@ -136,6 +142,18 @@ func (a *advance) truth(d *computation, told *told, now int64, cause Cause) trut
 	} else {
 		t.differs = !bytes.Equal(told.digest, t.digest)
 	}
+	return t
+}
+
+// nothing is the truth of a user who does not count, and was told something.
+func (a *advance) nothing(d *computation, told *told) truth {
+	if d.node != nil {
+		return truth{next: event.Never, differs: told.member}
+	}
+	got := d.query.Get(nil, a.p.clock)
+	t := truth{value: got.JSON(), next: event.Never}
+	t.digest = digestOf(t.value)
+	t.differs = !bytes.Equal(told.digest, t.digest)
 	return t
 }
 

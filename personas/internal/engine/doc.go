@@ -42,6 +42,8 @@
 //   - The least time between two changes runs from when the last was told, not from when it
 //     came to be: calls of long ago would be told one by one
 //     (TestLateCallsAreToldNoMoreOften).
+//   - Who does not count any more, since an edit leaves out users without an id, has nothing
+//     that is true, and is told so (TestAnonymousUsersAreToldThatTheyNoLongerCount).
 //   - The count of changes outlives a deletion, or a user who comes back would have changes
 //     with the ids of earlier ones (TestForgettingKeepsTheCount).
 //   - The ids of leaves are in the records of users (TestLeafIDsStay).

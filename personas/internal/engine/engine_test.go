@@ -305,6 +305,24 @@ func TestADeletedAudienceLetsGo(t *testing.T) {
 	expect(t, c.Advance(p, at(time.Hour), nil, engine.CauseEdit))
 }
 
+// Users who no longer count, since a definition has become one of users with an id, are told
+// so: an audience that is edited keeps no old members.
+func TestAnonymousUsersAreToldThatTheyNoLongerCount(t *testing.T) {
+	t.Parallel()
+	a, n := audience("a", did(definition.Count, nil, definition.Window{}, definition.Gte, 1)), trait("n", definition.Count, "", definition.Window{})
+	a.Anonymous, n.Anonymous = true, true
+	c := compile(t, engine.Definitions{Audiences: []engine.Audience{a}, Traits: []engine.Trait{n}})
+	p := c.NewProfile()
+	call := order(0, nil)
+	call.UserID, call.AnonymousID = "", "somebody"
+	expect(t, c.Take(p, call, at(0), nil), "a=true@0s event", "n=1@0s event")
+	a.Anonymous, n.Anonymous = false, false
+	c = compile(t, engine.Definitions{Audiences: []engine.Audience{a}, Traits: []engine.Trait{n}})
+	expect(t, c.Advance(p, at(time.Hour), nil, engine.CauseEdit), "a=false@1h0m0s edit", "n=0@1h0m0s edit")
+	expect(t, c.Advance(p, at(2*time.Hour), nil, engine.CauseEdit))
+	expect(t, c.Take(p, order(3*time.Hour, nil), at(3*time.Hour), nil), "a=true@3h0m0s event", "n=2@3h0m0s event")
+}
+
 func decode(t *testing.T, c *engine.Catalogue, record []byte) *engine.Profile {
 	t.Helper()
 	p, err := c.Decode(record)

@@ -135,8 +135,12 @@ func (o *oracle) value(r *rule, p *person, told *said, now int64, cause engine.C
 			return "", true
 		}
 		return "false", true
-	case !common.Enabled || !r.ready || !p.identified() && !common.Anonymous:
+	case !common.Enabled || !r.ready:
 		return "", true
+	case !p.identified() && !common.Anonymous && r.audience != nil:
+		return "false", true
+	case !p.identified() && !common.Anonymous:
+		p = &person{} // as if there were no calls
 	case r.audience != nil:
 		holds := o.holds(r, &r.audience.When, p, now)
 		return strconv.FormatBool(holds), !holds

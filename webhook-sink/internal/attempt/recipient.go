@@ -7,6 +7,7 @@ import (
 
 	"github.com/anabranch/anabranch/internal/workspace"
 	"github.com/anabranch/anabranch/schemas"
+	"github.com/anabranch/anabranch/webhook-sink/endpoints"
 	"github.com/anabranch/anabranch/webhook-sink/internal/breaker"
 	"github.com/anabranch/anabranch/webhook-sink/internal/outcome"
 	"github.com/anabranch/anabranch/webhook-sink/internal/post"
@@ -39,6 +40,7 @@ type health struct {
 	breaker *breaker.Breaker
 	failing atomic.Pointer[outcome.Outcome] // the last failure; nil before the first
 	forced  atomic.Int32                    // attempts in flight although it is down
+	record  endpoints.Record
 }
 
 // recipients keeps the latest version of each destination. It has an entry for every

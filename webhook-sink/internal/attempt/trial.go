@@ -148,6 +148,7 @@ func (a *Attempter) send(ctx context.Context, destination string, c *call, conte
 	if c.outcome.Verdict == outcome.Abandoned {
 		return // which says nothing about the endpoint
 	}
+	e.record.Ended(time.Now(), time.Since(began), c.outcome.Verdict != outcome.Delivered)
 	a.observe.Posted(destination, c.outcome.Label())
 	if c.outcome.Verdict != outcome.Delivered {
 		a.log.failed(ctx, destination, c, content)

@@ -76,6 +76,17 @@ func New(o Options, random func() float64) *Breaker {
 // until an attempt asks.
 func (b *Breaker) State() State { return State(b.state.Load()) }
 
+// Look returns where the breaker stands, and of one that is open when the next probe may be
+// made.
+func (b *Breaker) Look() (State, time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if state := b.State(); state != Open {
+		return state, time.Time{}
+	}
+	return Open, b.next
+}
+
 // Admit decides about one attempt at now. The time is zero unless the attempt is
 // refused; then it is when to ask again, at most Options.Longest ahead: the next
 // probe, or, while a probe is under way, the one that would follow its failure.
