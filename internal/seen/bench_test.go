@@ -85,26 +85,21 @@ func seen(b *testing.B, n int) {
 	random := rand.New(rand.NewPCG(2, 2))
 	batch, next := set.Begin(), set.Next()
 	var longest time.Duration
-	calls := make([]Call, 0, size)
 	i, found, began, cpu := 0, 0, time.Now(), testkit.CPU(b)
 	for b.Loop() {
 		fp := Fingerprint{random.Uint64(), random.Uint64()}
 		if i%4 == 3 {
 			fp = copies[i/4%len(copies)]
 		}
-		calls = append(calls, Call{Fingerprint: fp, Offset: next})
-		if next++; len(calls) == size {
-			known, err := batch.bucketed(Buckets + int64(i*Buckets/n)).Look(calls)
-			if err != nil {
-				b.Fatal(err)
-			}
-			for _, is := range known {
-				if is {
-					found++
-				}
-			}
+		known, err := batch.bucketed(Buckets+int64(i*Buckets/n)).Seen(fp, next, time.Time{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if known {
+			found++
+		}
+		if next++; i%size == size-1 {
 			batch.Commit(next)
-			calls = calls[:0]
 			longest = max(longest, time.Since(began))
 			began = time.Now()
 		}

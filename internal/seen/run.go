@@ -65,29 +65,6 @@ type run struct {
 	log    *file // of the generation, while the run is in memory
 }
 
-// answer notes what of the questions the run has, and returns the others.
-func (r *run) answer(asked []question, known []bool) ([]question, error) {
-	if r.count == 0 {
-		return asked, nil
-	}
-	found := false
-	for i := range asked {
-		if !r.filter.Contains(asked[i].lo) {
-			continue
-		}
-		has, err := r.has(asked[i].Fingerprint)
-		if err != nil {
-			return nil, err
-		}
-		known[asked[i].call] = has
-		found = found || has
-	}
-	if found { // which most runs have none of
-		asked = slices.DeleteFunc(asked, func(q question) bool { return known[q.call] })
-	}
-	return asked, nil
-}
-
 // has reports whether a fingerprint is in the run.
 func (r *run) has(fp Fingerprint) (bool, error) {
 	if r.count == 0 || !r.filter.Contains(fp.lo) {

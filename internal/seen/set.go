@@ -56,34 +56,31 @@ func (s *Set) Bucket() int64 {
 	return s.bucket
 }
 
-// answer notes of each fingerprint that is asked for, by the number of its call, whether it
-// was seen at most the horizon before a bucket. It keeps no order in what is asked.
-//
-// All of them are held against one run after the other: a filter is found in the processor's
-// caches by the second, and what they miss there is fetched for several at a time. One by one,
-// each would wait for dozens of filters in turn.
-func (s *Set) answer(asked []question, bucket int64, known []bool) error {
+// has reports whether a fingerprint was seen at most the horizon before a bucket.
+func (s *Set) has(fp Fingerprint, bucket int64) (bool, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.err != nil {
-		return s.err
+		return false, s.err
 	}
 	oldest := bucket - Buckets
-	for _, g := range slices.Backward(s.generations()) {
-		if g.bucket >= oldest {
-			asked = g.answer(asked, known)
+	if s.active != nil && s.active.bucket >= oldest && s.active.has(fp) {
+		return true, nil
+	}
+	for _, g := range slices.Backward(s.sealed) {
+		if g.bucket >= oldest && g.has(fp) {
+			return true, nil
 		}
 	}
 	for _, r := range slices.Backward(s.runs) {
 		if r.bucket < oldest {
 			break
 		}
-		var err error
-		if asked, err = r.answer(asked, known); err != nil {
-			return err
+		if known, err := r.has(fp); known || err != nil {
+			return known, err
 		}
 	}
-	return nil
+	return false, nil
 }
 
 // fail notes why the set is of no more use.

@@ -82,13 +82,6 @@ func sees(tb testing.TB, s *Set, n int, bucket int64) bool {
 	return known
 }
 
-// has asks a set for one fingerprint.
-func (s *Set) has(of Fingerprint, bucket int64) (bool, error) {
-	known := make([]bool, 1)
-	err := s.answer([]question{{of, 0}}, bucket, known)
-	return known[0], err
-}
-
 // model is a set beside a map of what it has to know.
 type model struct {
 	dir    string
@@ -116,26 +109,18 @@ func (m *model) transact(t *testing.T) {
 	t.Helper()
 	batch, n, changed := m.set.Begin(), m.random.IntN(3000), make(map[int]int64)
 	bucket := max(m.store.Bucket(m.at), m.set.Bucket())
-	calls, numbers := make([]Call, n), make([]int, n)
-	for i := range calls {
-		numbers[i] = m.random.IntN(200_000)
-		calls[i] = Call{fp(numbers[i]), m.next + int64(i), m.at}
-	}
-	for from := 0; from < n; {
-		to := min(from+1+m.random.IntN(1000), n)
-		got, err := batch.Look(calls[from:to])
+	for range n {
+		call := m.random.IntN(200_000)
+		got, err := batch.Seen(fp(call), m.next, m.at)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, call := range numbers[from:to] {
-			_, again := changed[call]
-			seen, known := m.last[call]
-			if want := again || known && seen >= bucket-Buckets; got[i] != want {
-				t.Fatalf("call %d at bucket %d: %t; seen in bucket %d (%t), in the batch: %t", call, bucket, got[i], seen, known, again)
-			}
-			changed[call] = bucket
+		_, again := changed[call]
+		seen, known := m.last[call]
+		if want := again || known && seen >= bucket-Buckets; got != want {
+			t.Fatalf("call %d at bucket %d: %t; seen in bucket %d (%t), in the batch: %t", call, bucket, got, seen, known, again)
 		}
-		from = to
+		changed[call] = bucket
 	}
 	if m.random.IntN(4) == 0 {
 		batch.Drop()

@@ -1,7 +1,5 @@
 package seen
 
-import "slices"
-
 // table is a set of fingerprints in memory, in the order in which they were added. Its
 // entries are only appended to, so that parts of them may be read while it grows.
 type table struct {
@@ -25,14 +23,6 @@ func (t *table) has(fp Fingerprint) bool {
 			return true
 		}
 	}
-}
-
-// answer notes what of the questions the table has, and returns the others.
-func (t *table) answer(asked []question, known []bool) []question {
-	return slices.DeleteFunc(asked, func(q question) bool {
-		known[q.call] = t.has(q.Fingerprint)
-		return known[q.call]
-	})
 }
 
 // add adds a fingerprint and reports whether it was not there.

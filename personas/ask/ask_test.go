@@ -218,6 +218,38 @@ func TestExplain(t *testing.T) {
 	})
 }
 
+// TestExplainWithoutAnID: who has no user id is in no audience that is not for such users,
+// whatever its conditions say, and that is what keeps them out.
+func TestExplainWithoutAnID(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := engine.Definitions{Audiences: []engine.Audience{
+			audience(t, `{"id":"buyers","when":{"did":"Order Completed"}}`),
+			audience(t, `{"id":"everybody","when":{"did":"Order Completed"},"anonymous":true}`),
+		}}
+		b := newBench(t, testkit.Virtual(t), d)
+		b.start(t)
+		virtual.Sleep(3 * time.Second)
+		bought := b.track("somebody", "Order Completed", `{}`)
+		bought.Value = []byte(strings.Replace(string(bought.Value), `"userId"`, `"anonymousId"`, 1))
+		b.send(t, bought)
+		settle()
+		for key, want := range map[string]string{"buyers": "all no, anonymous: false no", "everybody": ""} {
+			e, err := Explain(t.Context(), &b.Log, key, "somebody", true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if e.Tree != nil {
+				got = fmt.Sprintf("%s no, %s no", e.Tree.Node, e.Tree.Children[0].Node)
+			}
+			if e.Member != (want == "") || got != want || e.Tree != nil && len(e.Tree.Children) != 1 {
+				t.Errorf("%s: member %v, %q, expected %q", key, e.Member, got, want)
+			}
+		}
+	})
+}
+
 func (b *bench) alike(t *testing.T, user string, want *engine.Node, got *Node, now time.Time, nodes map[string]int) {
 	t.Helper()
 	nodes[want.Text]++

@@ -72,6 +72,9 @@ func Explain(ctx context.Context, log *Log, key, id string, failing bool) (*Expl
 	counters := c.Counters(key, u.now)
 	out := &Explanation{Key: key, UserID: id, Member: node.Holds, AsOf: u.now}
 	out.Tree = treeOf(&node, &counters)
+	if !c.Counts(u.profile, key) {
+		out.Member, out.Tree = false, withoutID(out.Tree)
+	}
 	if failing {
 		out.Tree = prune(out.Tree, false)
 	}
@@ -80,6 +83,13 @@ func Explain(ctx context.Context, log *Log, key, id string, failing bool) (*Expl
 	}
 	out.Deleted, err = log.count(ctx, u, out.Tree)
 	return out, err
+}
+
+// withoutID is the tree of a user without a user id, where that keeps the user out.
+func withoutID(tree *Node) *Node {
+	return &Node{Node: "all", MessageIDs: []string{}, Children: []*Node{
+		{Node: "anonymous: false", Threshold: "a user id", MessageIDs: []string{}, Children: []*Node{}}, tree,
+	}}
 }
 
 func treeOf(n *engine.Node, counters *[]*engine.Counter) *Node {

@@ -47,7 +47,6 @@ type Copies struct {
 	begun  map[int32]*part
 	copies map[kafka.Partition]map[int64]bool
 
-	calls []seen.Call // of one partition, which are looked at
 	// looked are the fingerprints of the records that were looked at last, in their order,
 	// for [Copies.Print].
 	looked []looked
@@ -107,7 +106,8 @@ func (c *Copies) begin(num int32) *part {
 }
 
 func (c *Copies) look(known *part, p kgo.FetchTopicPartition) error {
-	c.calls = c.calls[:0]
+	at := kafka.Partition{Topic: p.Topic, Num: p.Partition}
+	found := c.copies[at] // several fetches may have records of one partition
 	for _, rec := range p.Records {
 		if rec.Offset < known.next {
 			return fmt.Errorf("%s[%d]@%d comes again, though which calls were seen is known up to %d", rec.Topic, rec.Partition, rec.Offset, known.next)
@@ -118,21 +118,16 @@ func (c *Copies) look(known *part, p kgo.FetchTopicPartition) error {
 			continue
 		}
 		c.looked = append(c.looked, looked{fp.High(), rec.Offset, rec.Partition})
-		c.calls = append(c.calls, seen.Call{Fingerprint: fp, Offset: rec.Offset, At: rec.Timestamp})
-	}
-	again, err := known.batch.Look(c.calls)
-	if err != nil {
-		return err
-	}
-	at := kafka.Partition{Topic: p.Topic, Num: p.Partition}
-	found := c.copies[at] // several fetches may have records of one partition
-	for i := range c.calls {
-		if again[i] && found == nil {
+		again, err := known.batch.Seen(fp, rec.Offset, rec.Timestamp)
+		if err != nil {
+			return err
+		}
+		if again && found == nil {
 			found = make(map[int64]bool)
 			c.copies[at] = found
 		}
-		if again[i] {
-			found[c.calls[i].Offset] = true
+		if again {
+			found[rec.Offset] = true
 		}
 	}
 	return nil

@@ -84,7 +84,7 @@ func (a *advance) at(now int64, cause Cause, all bool) {
 // done again.
 func (a *advance) evaluate(d *computation, now int64, cause Cause) (next int64) {
 	told := a.p.find(d.told)
-	counts := a.p.identified || d.anonymous
+	counts := d.counts(a.p)
 	if !a.p.seen || !counts && told == nil || !a.isReady(d) {
 		return event.Never
 	}
@@ -144,6 +144,9 @@ func (a *advance) truth(d *computation, told *told, now int64, cause Cause) trut
 	}
 	return t
 }
+
+// counts reports whether a user does, as one with an id or because those without do too.
+func (d *computation) counts(p *Profile) bool { return p.identified || d.anonymous }
 
 // nothing is the truth of a user who does not count, and was told something.
 func (a *advance) nothing(d *computation, told *told) truth {

@@ -30,6 +30,12 @@ func (p *Profile) ToldValue(key string, value []byte) bool {
 	return t != nil && string(t.digest) == string(digestOf(value))
 }
 
+// Counts reports whether a user does for an enabled definition: one without a user id does
+// only where the definition says so.
+func (c *Catalogue) Counts(p *Profile, key string) bool {
+	return slices.ContainsFunc(c.told, func(d *computation) bool { return d.key == key && d.counts(p) })
+}
+
 // KnownTraits returns the user's traits that definitions look at, as stable JSON by path.
 // Those that are not set are left out.
 func (c *Catalogue) KnownTraits(p *Profile) map[string][]byte {
