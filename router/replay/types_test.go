@@ -58,3 +58,35 @@ func TestWhomACallIsNarrowedTo(t *testing.T) {
 		t.Errorf("narrowed to (-want +got):\n%s", diff)
 	}
 }
+
+// TestThePastIsRefused by a destination that has no use for it: imported calls by when they
+// happened, and others by when they were received.
+func TestThePastIsRefused(t *testing.T) {
+	t.Parallel()
+	today := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	ws := workspace.NewSnapshot(
+		[]workspace.Source{{ID: "web", Enabled: true, WriteKeyHash: workspace.HashWriteKey("w")}},
+		[]workspace.Destination{{ID: "mail", Type: workspace.TypeWebhooks, Enabled: true, Sources: []string{"web"}, Historical: workspace.HistoricalRefuse}},
+	)
+	set := terms{judge: listeners{}, workspace: ws, deleted: func(*kgo.Record) bool { return false }, today: today}
+	for name, c := range map[string]struct {
+		happened, received time.Duration // before today
+		want               Reason
+	}{
+		"imported today, of last year": {happened: 365 * 24 * time.Hour, received: time.Hour, want: Historical},
+		"imported, of today":           {happened: 2 * time.Hour, received: time.Hour, want: Sent},
+		"received two days ago":        {received: 48 * time.Hour, want: Historical},
+		"received today":               {received: 23 * time.Hour, want: Sent},
+	} {
+		h := schemas.Headers{Source: "web", Type: schemas.TypeTrack, MessageID: "m", Origin: schemas.OriginAPI, Received: today.Add(-c.received)}
+		if c.happened > 0 {
+			h.Happened = today.Add(-c.happened)
+		}
+		rec := &kgo.Record{Topic: schemas.TopicRawEvents, Key: []byte("u"), Value: []byte(`{}`), Timestamp: h.Received}
+		kafka.SetHeaders(rec, &h)
+		e := new(call)
+		if set.look(e, new(Choice), rec); set.verdict(e, "mail") != c.want {
+			t.Errorf("%s: %q, want %q", name, set.verdict(e, "mail"), c.want)
+		}
+	}
+}

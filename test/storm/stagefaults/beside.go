@@ -27,6 +27,9 @@ const (
 	// maxBeside is the 99th percentile of live events while a replay runs, in terms of that
 	// while none does.
 	maxBeside = 1.25
+	// besidePatience is how long what was sent may take to be delivered: on a machine that is
+	// short of processors a replay is slow rather than in the way.
+	besidePatience = 10 * time.Minute
 	// pausedWithin is how soon nothing more is sent.
 	pausedWithin = time.Second
 )
@@ -177,7 +180,7 @@ func (b *beside) pause(ctx context.Context, r *report.Result) error {
 
 // settle waits until all that was sent is delivered.
 func (b *beside) settle(ctx context.Context) error {
-	err := child.Until(ctx, 2*time.Minute, "what was replayed to be delivered", func() bool {
+	err := child.Until(ctx, besidePatience, "what was replayed to be delivered", func() bool {
 		return b.lab.Ask(ctx, &b.run, "replay", "show", "--json", b.run.ID) == nil && b.arrived() == b.run.Sent
 	})
 	if err != nil {
