@@ -23,8 +23,8 @@ const (
 	mostLag = 2 * time.Second
 	// turnSteps is how many calls of the past and users of a sweep a transaction takes while
 	// live calls come, which wait for it, and turnStepsIdle how many where none have come for
-	// idleAfter: some ten milliseconds, and some fifty.
-	turnSteps, turnStepsIdle = 1_500, 10_000
+	// idleAfter: some milliseconds, and some fifty.
+	turnSteps, turnStepsIdle = 500, 10_000
 	idleAfter                = time.Second
 )
 

@@ -47,7 +47,7 @@ func TestRowsOfEndpoints(t *testing.T) {
 func TestAnswersToAnEvent(t *testing.T) {
 	t.Parallel()
 	page := look(t, newConsole(t, nil), Path+"/event?id=Signed+Up")
-	for _, want := range []string{"answered 503 at 2026-11-21 12:00:01Z, after 1,204 ms", ">Signed Up</pre>", `href="/console/call?at=`} {
+	for _, want := range []string{"answered 503 at 2026-11-21 12:00:01Z, after 1,204 ms", ">Signed Up</pre>", `href="/console/call?at=`, `aria-label="Request to `, "POST "} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)
 		}

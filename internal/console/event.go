@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anabranch/anabranch/internal/deadletters/listing"
 	"github.com/anabranch/anabranch/internal/messagetrace"
 	"github.com/anabranch/anabranch/internal/terminal"
 	"github.com/anabranch/anabranch/internal/workspace"
@@ -49,6 +50,7 @@ type callView struct {
 	Violations         []messagetrace.Violation
 	Remarks            []string
 	Stored             string // URL of the call as it is stored; empty: it is not
+	Sent               string // what endpoints are sent, if one of them has answered; empty: not known
 	Destinations       []outcomeView
 	More               string // what became of it at the others; empty: there are none
 }
@@ -83,24 +85,43 @@ func (c *Console) event(v *visit) (*content, error) {
 	}
 	a := c.asked.trace.Ask(v.Context(), of)
 	view.progress = progressOf(&a, v.now)
+	when := again(&a, 0)
 	if a.Known() {
 		view.fill(a.Value, c.Workspace.Load())
-		c.answer(&view)
-	}
-	return &content{title: "Event " + view.MessageID, again: again(&a, 0), view: view}, nil
-}
-
-// answer adds what endpoints answered to the attempts that failed.
-func (c *Console) answer(e *eventView) {
-	w := c.Workspace.Load()
-	for i := range e.Calls {
-		for j := range e.Calls[i].Destinations {
-			at := &e.Calls[i].Destinations[j]
-			if d, known := w.Destination(at.ID); known {
-				at.Answers = c.failedOf(d).to(e.MessageID)
+		for i := range view.Calls {
+			if c.answer(&view.Calls[i], view.MessageID) {
+				when = max(when, c.sent(v, &view.Calls[i], &a.Value.Calls[i]))
 			}
 		}
 	}
+	return &content{title: "Event " + view.MessageID, again: when, view: view}, nil
+}
+
+// answer adds what endpoints answered to the attempts that failed, and reports whether any did.
+func (c *Console) answer(call *callView, messageID string) (answered bool) {
+	w := c.Workspace.Load()
+	for i := range call.Destinations {
+		at := &call.Destinations[i]
+		if d, known := w.Destination(at.ID); known {
+			at.Answers = c.failedOf(d).to(messageID)
+			answered = answered || len(at.Answers) > 0
+		}
+	}
+	return answered
+}
+
+// sent adds what they were sent, and returns when to look again if that is not known yet.
+func (c *Console) sent(v *visit, call *callView, of *messagetrace.Call) time.Duration {
+	at, stored := placeOf(of)
+	if !stored {
+		return 0
+	}
+	a := c.asked.call.Ask(v.Context(), CallAt{at.Partition, at.Offset})
+	if !a.Known() {
+		return again(&a, 0)
+	}
+	call.Sent = listing.Pretty(a.Value.Value, len(a.Value.Value))
+	return 0
 }
 
 func (e *eventView) fill(t *messagetrace.Trace, w *workspace.Snapshot) {

@@ -83,7 +83,7 @@ func sample() *status.Report {
 		DeadLetters: status.DeadLetters{Since: noon.Add(-24 * time.Hour), Bound: status.Exact, Groups: []status.DeadGroup{
 			{Destination: "mail", Reason: schemas.ReasonStatus4xx, Events: 12, Redriven: 2, First: noon.Add(-20 * time.Hour), Last: noon.Add(-time.Hour), Detail: "endpoint answered 410"},
 		}},
-		LastHour: &audit.Glance{Accepted: 120_400, Delivered: 118_000, Filtered: 1_090, Duplicate: 20, Dead: 12, OnTheWay: 1_278, Missing: 3, Complete: true},
+		LastHour: &audit.Glance{From: noon.Add(-time.Hour), To: noon, Accepted: 120_400, Delivered: 118_000, Filtered: 1_090, Duplicate: 20, Dead: 12, OnTheWay: 1_278, Missing: 3, Complete: true},
 	}
 	r.Advice = status.Advise(r, 4*time.Hour)
 	return r

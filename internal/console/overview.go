@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/anabranch/anabranch/internal/audit"
@@ -42,12 +43,24 @@ type overviewView struct {
 }
 
 // hourView is what became of the calls of an hour, each counted for every destination that
-// listens to its source.
-type hourView struct{ Accepted, Left, Delivered, Dead, OnTheWay string }
+// listens to its source. The rate is empty where not all of the hour was read.
+type hourView struct{ Accepted, Rate, Left, Delivered, Dead, OnTheWay string }
 
 func hourOf(g *audit.Glance) *hourView {
-	count := terminal.Count
-	return &hourView{count(g.Accepted), count(g.Filtered + g.Duplicate + g.Unconnected), count(g.Delivered), count(g.Dead), count(g.OnTheWay)}
+	count, rate := terminal.Count, ""
+	if g.Complete {
+		rate = perSecond(g.Accepted, g.To.Sub(g.From))
+	}
+	return &hourView{count(g.Accepted), rate, count(g.Filtered + g.Duplicate + g.Unconnected), count(g.Delivered), count(g.Dead), count(g.OnTheWay)}
+}
+
+// perSecond is how many things there were in a second, to two digits.
+func perSecond(n int64, over time.Duration) string {
+	each := float64(n) / over.Seconds()
+	if each < 10 {
+		return strconv.FormatFloat(each, 'g', 2, 64)
+	}
+	return terminal.Count(int64(each))
 }
 
 // sourcesView is where calls come from.

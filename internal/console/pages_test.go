@@ -30,7 +30,7 @@ func TestOverview(t *testing.T) {
 			{Name: "webhook-sink", State: "Stable", Members: []memberView{{"webhook-sink-a", "10.0.0.4", 54}}},
 		},
 		Beside: []stageView{{Name: "personas", State: "PreparingRebalance", Ill: true, Members: []memberView{{"personas-7c0d", "10.0.0.5", 0}}}},
-		Hour:   &hourView{"120,400", "1,110", "118,000", "12", "1,278"},
+		Hour:   &hourView{"120,400", "33", "1,110", "118,000", "12", "1,278"},
 		Destinations: []destinationRow{
 			{ID: "crm", Name: "CRM", State: "enabled", Undelivered: "<=17", Oldest: "2m", Retrying: ">=1,187", RetryAge: "1h58m", DeadText: "0", FailsWith: "status_5xx 1,180", worth: 4},
 			{ID: "mail", Name: "Mail", State: "enabled", Undelivered: "0", Oldest: "-", Retrying: "0", RetryAge: "-", Dead: 10, DeadText: "10", FailsWith: "-", worth: 3},
