@@ -69,7 +69,7 @@ personas-seeds: ## Hold audiences and traits of SEEDS (10000) random users again
 FIGURES        ?= Fold Stage Backfill Latency Restore
 figures_Fold     := 1x
 figures_Stage    := 60000x
-figures_Backfill := 60000x
+figures_Backfill := 600000x
 figures_Latency  := 10000x
 figures_Restore  := 1000000x
 personas-figures: ## Measure audiences and traits: speed, latency, restoring, memory (10 min, 3 GiB)

@@ -30,7 +30,7 @@ type clock struct {
 	owned  func() []int32
 
 	mu    sync.Mutex
-	due   map[int32]bool // whose next tick is due at once
+	due   map[int32]time.Time // when a tick is due before the regular one
 	marks map[int32]mark
 	woken chan struct{}
 }
@@ -44,14 +44,14 @@ type mark struct {
 func (m mark) time(at time.Time) int64 { return m.written + at.Sub(m.read).Milliseconds() }
 
 func newClock(set Settings, owned func() []int32) *clock {
-	return &clock{log: set.Logger, topics: set.Topics, owned: owned, due: make(map[int32]bool), marks: make(map[int32]mark), woken: make(chan struct{}, 1)}
+	return &clock{log: set.Logger, topics: set.Topics, owned: owned, due: make(map[int32]time.Time), marks: make(map[int32]mark), woken: make(chan struct{}, 1)}
 }
 
-// again has a partition's clock tick at once.
-func (c *clock) again(num int32) {
+// again has a partition's clock tick after some time, whatever it was told before.
+func (c *clock) again(num int32, after time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.due[num] = true
+	c.due[num] = time.Now().Add(after)
 	select {
 	case c.woken <- struct{}{}:
 	default:
@@ -95,6 +95,8 @@ func (c *clock) run(ctx context.Context, options []kgo.Opt) error {
 	defer cl.Close()
 	every := time.NewTicker(tickEvery)
 	defer every.Stop()
+	soon := time.NewTimer(0)
+	defer soon.Stop()
 	for {
 		var nums []int32
 		select {
@@ -103,28 +105,53 @@ func (c *clock) run(ctx context.Context, options []kgo.Opt) error {
 		case <-every.C:
 			nums = c.owned()
 		case <-c.woken:
-			nums = c.taken()
+		case <-soon.C:
+			nums = c.taken(time.Now())
 		}
-		c.tick(ctx, cl, nums)
-		waiting.Sleep(ctx, tickAtOnce)
+		if len(nums) > 0 {
+			c.tick(ctx, cl, nums)
+			waiting.Sleep(ctx, tickAtOnce)
+		}
+		if at := c.next(); !at.IsZero() {
+			soon.Reset(time.Until(at))
+		}
 	}
 }
 
-// taken are those partitions whose tick is due at once and that are still this process's.
-func (c *clock) taken() []int32 {
+// next is when a tick is due before the regular one; zero: none is.
+func (c *clock) next() (next time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	nums := slices.DeleteFunc(c.owned(), func(num int32) bool { return !c.due[num] })
-	clear(c.due)
+	for _, at := range c.due {
+		if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	return next
+}
+
+// taken are those partitions whose tick is due and that are still this process's.
+func (c *clock) taken(now time.Time) []int32 {
+	owned := c.owned()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var nums []int32
+	for num, at := range c.due {
+		if at.After(now) {
+			continue
+		}
+		delete(c.due, num)
+		if slices.Contains(owned, num) {
+			nums = append(nums, num)
+		}
+	}
+	slices.Sort(nums)
 	return nums
 }
 
 // tick writes a tick for each of some partitions. One that fails is not missed: the next
 // one comes.
 func (c *clock) tick(ctx context.Context, cl *kgo.Client, nums []int32) {
-	if len(nums) == 0 {
-		return
-	}
 	ctx, done := context.WithTimeout(ctx, tickTime)
 	defer done()
 	asked := time.Now()

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,6 +39,38 @@ func TestATickThatArrivesLate(t *testing.T) {
 			t.Errorf("%s: it was %d, want %d", name, got, tt.want)
 		}
 	}
+}
+
+// TestATickThatIsPutOff comes when it was said last, and not at all for a partition that has
+// gone meanwhile.
+func TestATickThatIsPutOff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const after = 20 * time.Millisecond
+		c := newClock(Settings{}, func() []int32 { return []int32{0, 1} })
+		if at := c.next(); !at.IsZero() {
+			t.Errorf("at %s a tick is due that nobody asked for", at)
+		}
+		for range 10 {
+			c.again(0, after)
+			virtual.Sleep(after / 2)
+			if nums := c.taken(time.Now()); len(nums) > 0 {
+				t.Errorf("partitions %v tick, though they were put off", nums)
+			}
+		}
+		c.again(1, 0)
+		c.again(2, 0) // of another process
+		if nums := c.taken(time.Now()); !slices.Equal(nums, []int32{1}) {
+			t.Errorf("partitions %v tick, want the one that is due at once", nums)
+		}
+		if wait := time.Until(c.next()); wait != after/2 {
+			t.Errorf("the next tick is due in %s, want %s", wait, after/2)
+		}
+		virtual.Sleep(after / 2)
+		if nums := c.taken(time.Now()); !slices.Equal(nums, []int32{0}) {
+			t.Errorf("partitions %v tick, want the one that was put off", nums)
+		}
+	})
 }
 
 // TestTheFirstTickArrivesLate, of a process whose network falls silent: calls that were stored

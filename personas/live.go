@@ -66,7 +66,7 @@ func (p *processor) tick(t *runner.Transaction, w *work, m *message.Message, rec
 	written := rec.Timestamp.UnixMilli()
 	p.ticked(w.num, written)
 	if m.At == 0 {
-		p.again(w.num)
+		p.again(w.num, 0)
 		return
 	}
 	w.ticks = append(slices.Clip(w.ticks), tick{m.End, timeOf(m, written, t.Begun())})

@@ -1,6 +1,8 @@
 package personas
 
 import (
+	"time"
+
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/personas/internal/changelog"
@@ -43,8 +45,9 @@ type work struct {
 	// written is the record of meta, whose offset is known when it is acknowledged; nil:
 	// there is none.
 	written *kgo.Record
-	left    bool // there is more to do at once
-	keeps   bool // messages whose leaves are not there yet
+	left    bool          // there is more to do than the transaction may
+	after   time.Duration // which has so much time
+	keeps   bool          // messages whose leaves are not there yet
 }
 
 func (p *partition) begin(c *catalogue) *work {

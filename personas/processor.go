@@ -37,9 +37,9 @@ type processor struct {
 	unread   logging.Sampler[int32]
 	// count is how many partitions each of the topics has.
 	count int
-	// again has a partition's clock tick at once, since there is more to do than a
+	// again has a partition's clock tick after some time, since there is more to do than a
 	// transaction may.
-	again func(num int32)
+	again func(num int32, after time.Duration)
 	// ticked tells a partition's clock when the tick was written that was read just now.
 	ticked func(num int32, written int64)
 
@@ -71,7 +71,7 @@ func newProcessor(cfg Config, set Settings, s *attended, m *metrics) *processor 
 	}
 	p.history = backfill.New(backfill.Settings{
 		Logger: set.Logger, Kafka: set.Kafka, Topics: set.Topics, Window: cfg.Dedup,
-		Ready: func(num int32) { p.again(num) },
+		Ready: func(num int32) { p.again(num, 0) },
 		Failed: func(err error) {
 			if passed, ok := p.unread.Admit(0, time.Now()); ok {
 				set.Logger.Warn("raw-events can't be read for new definitions, retrying", "error", err, "passed_over", passed)
@@ -292,7 +292,7 @@ func (p *processor) Ended(t *runner.Transaction, outcome runner.Outcome) {
 	for _, w := range p.open {
 		w.users.Abandon()
 		if w.left && outcome == runner.Committed {
-			p.again(w.num)
+			p.again(w.num, w.after)
 		}
 	}
 	p.metrics.end()

@@ -21,11 +21,15 @@ const (
 	turnSwept  = 512
 	// mostLag is how old the calls in hand may be for a backfill to go on beside them.
 	mostLag = 2 * time.Second
-	// turnSteps is how many calls of the past and users of a sweep a transaction takes while
-	// live calls come, which wait for it, and turnStepsIdle how many where none have come for
-	// idleAfter: some milliseconds, and some fifty.
-	turnSteps, turnStepsIdle = 500, 10_000
-	idleAfter                = time.Second
+	// turnSteps is how many calls of the past and users of a sweep a transaction takes that
+	// has live calls, which wait for it; turnStepsOwn how many where the next of them would;
+	// and turnStepsIdle how many where none have come for idleAfter. Some half a millisecond,
+	// two, and fifty.
+	turnSteps, turnStepsOwn, turnStepsIdle = 100, 300, 10_000
+	idleAfter                              = time.Second
+	// turnPause is how long what is left waits for a transaction of live calls before it has
+	// one of its own, which costs the brokers and the next calls more than it gets done.
+	turnPause = 20 * time.Millisecond
 )
 
 // turn does what is done in small steps: who is due, what new definitions lack, and who is
@@ -49,6 +53,9 @@ func (p *processor) turn(ctx context.Context, t *runner.Transaction, w *work) er
 			return err
 		}
 		w.left = w.left || more
+	}
+	if t.Begun().Sub(p.busy) < idleAfter {
+		w.after = turnPause
 	}
 	if w.c != p.c && w.meta.Time >= p.c.seen.UnixMilli() {
 		w.left = true // nobody is overdue: what is held comes into force
@@ -115,8 +122,11 @@ func (p *processor) fill(ctx context.Context, t *runner.Transaction, w *work) (m
 // quota is how many steps of fills and sweeps the transaction may still take.
 func (p *processor) quota(t *runner.Transaction) int {
 	most := turnStepsIdle
-	if t.Begun().Sub(p.busy) < idleAfter {
+	switch since := t.Begun().Sub(p.busy); {
+	case since <= 0:
 		most = turnSteps
+	case since < idleAfter:
+		most = turnStepsOwn
 	}
 	return max(0, most-p.metrics.now.filled-p.metrics.now.swept)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	partBytes = 512 << 10
+	partBytes = 128 << 10
 	fetchTime = 10 * time.Second
 )
 
@@ -42,6 +42,7 @@ type Reader struct {
 	ctx     context.Context //nolint:containedctx // of what runs beside
 	stop    context.CancelFunc
 	reading sync.WaitGroup
+	turn    sync.Mutex // whoever reads holds it: all partitions at once would leave live calls no core
 
 	mu    sync.Mutex
 	parts map[int32]*held
@@ -168,6 +169,8 @@ func (r *Reader) fetch(ctx context.Context, num int32, from, cut int64, since ti
 	}
 	limited, done := context.WithTimeout(ctx, fetchTime)
 	defer done()
+	r.turn.Lock()
+	defer r.turn.Unlock()
 	found, err := ranges.Fetch(limited, r.set.Topics.Client, schemas.TopicRawEvents, num, from, partBytes)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -108,6 +109,46 @@ func TestEventsShareATransaction(t *testing.T) {
 		b.ReadAll(t, crm, n)
 		if ends > n/4 {
 			t.Errorf("%d transactions for %d events", ends, n)
+		}
+	})
+}
+
+// laborious is a stage that works for some time on each record.
+type laborious struct {
+	*copier
+
+	works time.Duration
+}
+
+func (l *laborious) Process(ctx context.Context, t *Transaction, rec *kgo.Record) int {
+	virtual.Sleep(l.works)
+	return l.copier.Process(ctx, t, rec)
+}
+
+// TestWorkIsNotWaitedFor: where the brokers are quick an event has a transaction of its own,
+// however long the stage works on it.
+func TestWorkIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const n = 100
+		b := newBench(t, testkit.Virtual(t))
+		r := b.running(t, &laborious{&copier{outputs: []string{crm}}, 5 * time.Millisecond}, func(set *Settings) {
+			set.Kafka = append(set.Kafka, b.Options()...)
+		})
+		var ends atomic.Int64
+		b.Fake.ControlKey(kmsg.EndTxn.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
+			b.Fake.KeepControl()
+			ends.Add(1)
+			return nil, nil, false
+		})
+		start(t, r)
+		for i := range n {
+			b.send(t, event(fmt.Sprintf("u%d", i%50), i))
+			virtual.Sleep(10 * time.Millisecond)
+		}
+		b.ReadAll(t, crm, n)
+		if ends.Load() < n*9/10 {
+			t.Errorf("%d transactions for %d events", ends.Load(), n)
 		}
 	})
 }

@@ -78,6 +78,7 @@ type Transaction struct {
 	writes  *writes.Writes
 	sizes   *writes.Sizes
 	fetches kgo.Fetches
+	made    time.Time // when the stage was done with it, and it was left to the brokers
 }
 
 // Write writes out, which was made from another record.

@@ -37,6 +37,7 @@ func (r *Runner) transact(ctx context.Context, s *kgo.GroupTransactSession, fetc
 		return false, err
 	}
 	r.complete(writing, t)
+	t.made = time.Now()
 	err := w.Wait(writing)
 	watched()
 	behind := r.marks.Behind(t.fetches)
@@ -124,7 +125,9 @@ func (r *Runner) conclude(ctx context.Context, s *kgo.GroupTransactSession, comm
 // committed notes what the transaction did, now that it counts: all that was fetched for
 // it is processed up to the marks.
 func (r *Runner) committed(t *Transaction, behind map[kafka.Partition]mark.Mark) {
-	r.gathering.Committed(t.fetches.NumRecords(), t.Begun(), time.Now())
+	// What the stage itself took is not what a transaction costs the brokers: one that works
+	// for some milliseconds would have records wait for four times as long.
+	r.gathering.Committed(t.fetches.NumRecords(), t.made, time.Now())
 	r.marks.Processed(behind)
 	r.backlog.Processed(t.fetches)
 	r.sizes.Committed()

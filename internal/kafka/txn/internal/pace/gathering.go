@@ -12,7 +12,7 @@ import "time"
 // off for longer than the wait would have been. The zero value is ready.
 type Gathering struct {
 	ended time.Time     // when the last transaction had committed
-	took  time.Duration // moving average of how long they take
+	took  time.Duration // moving average of how long the brokers take for one
 	rate  float64       // and of the records a second that they carry
 }
 
@@ -42,9 +42,10 @@ func (g *Gathering) Wait(now time.Time) time.Duration {
 	return max(span-now.Sub(g.ended), 0)
 }
 
-// Committed notes a transaction and how many records it carried.
-func (g *Gathering) Committed(records int, began, now time.Time) {
-	took := now.Sub(began)
+// Committed notes a transaction, from when it was left to the brokers until now, and how many
+// records it carried.
+func (g *Gathering) Committed(records int, left, now time.Time) {
+	took := now.Sub(left)
 	if g.ended.IsZero() {
 		g.took, g.ended = took, now
 		return
