@@ -92,7 +92,7 @@ copies-figures: ## Measure the router's memory of calls: speed, pauses, memory, 
 	SEEN_BENCH=200000000 go test -run '^$$' -timeout 30m -bench '^BenchmarkLoad$$' -benchtime 1x ./internal/seen
 	SEEN_BENCH=10000000 go test -run '^$$' -timeout 30m -bench '^Benchmark(Load|Open)$$' -benchtime 1x ./internal/seen
 	SEEN_BENCH=10000000 go test -run '^$$' -timeout 30m -bench '^BenchmarkRestore$$' -benchtime 1x ./internal/seen/digest
-	SEEN_BENCH=50000000 go test -run '^$$' -timeout 30m -bench '^BenchmarkRouter$$/./journal=true' -benchtime 400000x ./router
+	SEEN_BENCH=50000000 go test -run '^$$' -timeout 30m -bench '^BenchmarkRouter$$/./journal=true' -benchtime 800000x -count 3 ./router
 	go run ./test/storm -rows copies
 
 # The figures of docs/journal.md.

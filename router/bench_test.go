@@ -50,14 +50,20 @@ func benchmark(b *testing.B, window time.Duration, journal bool) {
 		cfg.MaxRecords, cfg.Dedup, cfg.DataDir, set.Journal = 2000, window, dir, journal
 	})
 	routed := r.stage.metrics.events.WithLabelValues("crm", string(routed))
+	reached := func(n int) {
+		testkit.Until(b, func() bool { return testutil.ToFloat64(routed) >= float64(n) }, "events to be routed")
+	}
+	start(b, r)
+	reached((b.N + 3) / 4) // what is known is taken up, and the heap has grown
+	before, cpu := testutil.ToFloat64(routed), testkit.CPU(b)
 	b.ReportAllocs()
 	b.ResetTimer()
-	cpu := testkit.CPU(b)
-	start(b, r)
-	testkit.Until(b, func() bool { return testutil.ToFloat64(routed) == float64(b.N) }, "all events to be routed")
+	reached(b.N)
 	b.StopTimer()
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
-	b.ReportMetric(float64((testkit.CPU(b)-cpu).Nanoseconds())/float64(b.N), "cpu-ns/event")
+	n := max(float64(b.N)-before, 1)
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/n, "ns/op")
+	b.ReportMetric(n/b.Elapsed().Seconds(), "events/s")
+	b.ReportMetric(float64((testkit.CPU(b)-cpu).Nanoseconds())/n, "cpu-ns/event")
 }
 
 // remember has a router that starts with a directory know so many calls of the horizon, as

@@ -9,7 +9,8 @@
 //	load         a set is restored
 //	tend         what takes time: logs are written, runs made and merged, files removed
 //	generation   what was added last, in memory, with its log (log)
-//	run          what was before: sorted fingerprints in a file, and a filter in memory
+//	run          what was before: sorted fingerprints in a file, and filters in memory
+//	filter       what they are made of, and asked
 //	stream       merging runs
 //	table, file  a set in memory; files
 //

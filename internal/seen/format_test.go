@@ -2,6 +2,7 @@ package seen
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"testing"
 )
@@ -44,6 +45,51 @@ func TestARunHasWhatWasWritten(t *testing.T) {
 				t.Fatalf("%d: %x is there, %v", n, f, err)
 			}
 		}
+	}
+}
+
+// TestARunOfSeveralFilters: a fingerprint is found wherever one filter ends and the next one
+// begins, between equal halves too, and however unevenly they are spread.
+func TestARunOfSeveralFilters(t *testing.T) {
+	t.Parallel()
+	for name, half := range map[string]func(i int, hi uint64) uint64{
+		"spread evenly":       func(_ int, hi uint64) uint64 { return hi },
+		"in groups of halves": func(i int, _ uint64) uint64 { return uint64(i/100_000) << 40 },
+		"all at the end":      func(i int, _ uint64) uint64 { return math.MaxUint64 - uint64(i) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			all := fps(0, 2*perFilter+3)
+			for i := range all {
+				all[i].hi = half(i, all[i].hi)
+			}
+			all = sorted(all)
+			b := written(t, extent{5, 9, 7, 6}, all)
+			r, err := openRun(bytes.NewReader(b), int64(len(b)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(r.filters) != 3 || r.count != len(all) {
+				t.Fatalf("%d filters of %d fingerprints", len(r.filters), r.count)
+			}
+			for i, f := range all {
+				if i%97 != 0 && (i+1000)%perFilter > 2000 {
+					continue
+				}
+				if known, err := r.has(f); !known || err != nil {
+					t.Fatalf("%x, the %dth, is not there, %v", f, i, err)
+				}
+			}
+			wrongly := 0
+			for _, f := range fps(len(all), len(all)+2000) {
+				if r.filters.may(f) {
+					wrongly++
+				}
+			}
+			if wrongly > 40 {
+				t.Errorf("%d of 2000 others may be there", wrongly)
+			}
+		})
 	}
 }
 

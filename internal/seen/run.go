@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"math/bits"
 	"slices"
-
-	"github.com/FastFilter/xorfilter"
 )
 
 // A run is what a range of offsets holds, of one bucket: fingerprints in order, each
@@ -18,17 +15,17 @@ import (
 //
 //	pages    each of 255 fingerprints and a trailer: how many there are, the page's number,
 //	         and a checksum of all before it
-//	index    the first half of each page's first fingerprint, and the filter
+//	index    the first half of each page's first fingerprint, and the filters
 //	footer   what is in the file, the index's checksum, and its own
 //
-// The index is in memory; a page is read when the filter has it that a fingerprint may be
+// The index is in memory; a page is read when a filter has it that a fingerprint may be
 // there, which it wrongly has of one in 256.
 const (
 	pageBytes   = 4096
 	perPage     = pageBytes/Bytes - 1
 	fenceBytes  = 8
-	footerBytes = 104
-	magic       = "seenrun2"
+	footerBytes = 88
+	magic       = "seenrun3"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -56,18 +53,18 @@ const nothing = -1
 // run is an open one.
 type run struct {
 	extent
-	count  int
-	of     Identity
-	fences []uint64
-	filter *xorfilter.BinaryFuse8 // nil without fingerprints
-	pages  io.ReaderAt
-	file   *file // nil: it is in memory, since it could not be written
-	log    *file // of the generation, while the run is in memory
+	count   int
+	of      Identity
+	fences  []uint64
+	filters filters
+	pages   io.ReaderAt
+	file    *file // nil: it is in memory, since it could not be written
+	log     *file // of the generation, while the run is in memory
 }
 
 // has reports whether a fingerprint is in the run.
 func (r *run) has(fp Fingerprint) (bool, error) {
-	if r.count == 0 || !r.filter.Contains(fp.lo) {
+	if !r.filters.may(fp) {
 		return false, nil
 	}
 	var buffer [pageBytes]byte
@@ -131,15 +128,16 @@ func pageHas(page []byte, fp Fingerprint) bool {
 func writeRun(to io.Writer, of Identity, ext extent, most int, next stream) (*run, error) {
 	r := &run{extent: ext, of: of}
 	w := bufio.NewWriterSize(to, 64<<10)
-	keys := make([]uint64, 0, most) // grown bit by bit, it would keep the collector busy beside the loop
 	page := make([]byte, 0, pageBytes)
+	making := newMaking(most)
+	var err error
 	for {
-		fp, more, err := next()
-		if err != nil {
-			return nil, err
+		fp, more, unread := next()
+		if unread != nil {
+			return nil, unread
 		}
 		if n := len(page) / Bytes; n == perPage || n > 0 && !more {
-			if _, err := w.Write(closePage(page, len(r.fences)-1)); err != nil {
+			if _, err = w.Write(closePage(page, len(r.fences)-1)); err != nil {
 				return nil, err
 			}
 			page = page[:0]
@@ -151,17 +149,15 @@ func writeRun(to io.Writer, of Identity, ext extent, most int, next stream) (*ru
 			r.fences = append(r.fences, fp.hi)
 		}
 		page = Append(page, fp)
-		keys = append(keys, fp.lo)
-	}
-	r.count = len(keys)
-	if r.count > 0 {
-		filter, err := xorfilter.PopulateBinaryFuse8(keys)
-		if err != nil {
-			return nil, fmt.Errorf("make the filter of %d fingerprints: %w", r.count, err)
+		if err = making.add(fp); err != nil {
+			return nil, err
 		}
-		r.filter = filter
+		r.count++
 	}
-	if _, err := w.Write(r.tail()); err != nil {
+	if r.filters, err = making.end(); err != nil {
+		return nil, err
+	}
+	if _, err = w.Write(r.tail()); err != nil {
 		return nil, err
 	}
 	return r, w.Flush()
@@ -180,22 +176,18 @@ func closePage(page []byte, num int) []byte {
 
 // tail is what follows the pages.
 func (r *run) tail() []byte {
-	var filter xorfilter.BinaryFuse8
-	if r.filter != nil {
-		filter = *r.filter
-	}
-	b := make([]byte, 0, len(r.fences)*fenceBytes+len(filter.Fingerprints)+footerBytes)
+	var b []byte
 	for _, fence := range r.fences {
 		b = binary.BigEndian.AppendUint64(b, fence)
 	}
-	b = append(b, filter.Fingerprints...)
+	b = r.filters.append(b)
 	index := crc32.Checksum(b, castagnoli)
 	footer := len(b)
 	b = append(b, magic...)
 	b = append(b, r.of[:]...)
 	for _, n := range []uint64{
 		uint64(r.from), uint64(r.to), uint64(r.bucket), uint64(r.after), uint64(r.count), uint64(len(r.fences)),
-		uint64(len(filter.Fingerprints)), filter.Seed, uint64(filter.SegmentLength)<<32 | uint64(filter.SegmentCount),
+		uint64(footer - len(r.fences)*fenceBytes),
 	} {
 		b = binary.BigEndian.AppendUint64(b, n)
 	}
@@ -219,7 +211,7 @@ func openRun(file io.ReaderAt, size int64) (*run, error) {
 		return nil, corrupt("checksum of the footer")
 	}
 	r := &run{pages: file, of: Identity(footer[len(magic):])}
-	var n [9]uint64
+	var n [7]uint64
 	for i := range n {
 		n[i] = binary.BigEndian.Uint64(footer[len(magic)+Bytes+8*i:])
 	}
@@ -228,7 +220,7 @@ func openRun(file io.ReaderAt, size int64) (*run, error) {
 	const most = 1 << 40
 	if n[4] > most || pages > most || filterBytes > most || pages != (n[4]+perPage-1)/perPage ||
 		pages*(pageBytes+fenceBytes)+filterBytes+footerBytes != uint64(size) || r.from > r.to {
-		return nil, corrupt("%d bytes with %d fingerprints, %d pages, a filter of %d bytes", size, n[4], pages, filterBytes)
+		return nil, corrupt("%d bytes with %d fingerprints, %d pages, filters of %d bytes", size, n[4], pages, filterBytes)
 	}
 	index := make([]byte, pages*fenceBytes+filterBytes)
 	if _, err := file.ReadAt(index, int64(pages*pageBytes)); err != nil && len(index) > 0 {
@@ -237,11 +229,11 @@ func openRun(file io.ReaderAt, size int64) (*run, error) {
 	if crc32.Checksum(index, castagnoli) != binary.BigEndian.Uint32(footer[footerBytes-8:]) {
 		return nil, corrupt("checksum of the index")
 	}
-	return r, r.index(index, int(pages), n[7], uint32(n[8]>>32), uint32(n[8]))
+	return r, r.index(index, int(pages))
 }
 
 // index takes the index up as it was read.
-func (r *run) index(b []byte, pages int, seed uint64, segment, segments uint32) error {
+func (r *run) index(b []byte, pages int) (err error) {
 	r.fences = make([]uint64, pages)
 	for i := range r.fences {
 		r.fences[i] = binary.BigEndian.Uint64(b[i*fenceBytes:])
@@ -249,17 +241,6 @@ func (r *run) index(b []byte, pages int, seed uint64, segment, segments uint32) 
 	if !slices.IsSorted(r.fences) {
 		return corrupt("pages out of order")
 	}
-	if r.count == 0 {
-		return nil
-	}
-	filter := b[pages*fenceBytes:]
-	// The filter looks there without a check of its own.
-	if bits.OnesCount32(segment) != 1 || uint64(segment)*(uint64(segments)+2) != uint64(len(filter)) {
-		return corrupt("filter of %d bytes with %d segments of %d", len(filter), segments, segment)
-	}
-	r.filter = &xorfilter.BinaryFuse8{
-		Seed: seed, SegmentLength: segment, SegmentLengthMask: segment - 1,
-		SegmentCount: segments, SegmentCountLength: segments * segment, Fingerprints: slices.Clone(filter),
-	}
-	return nil
+	r.filters, err = parseFilters(b[pages*fenceBytes:], r.fences)
+	return err
 }

@@ -17,8 +17,9 @@ import (
 )
 
 // Buckets are how many of them the horizon has, beside the present one. What expires does
-// so by whole buckets.
-const Buckets = 24
+// so by whole buckets. A new call is held against each of them, and once there is too much
+// for a processor's caches that is most of what it costs: so they are few.
+const Buckets = 8
 
 // What fails: the values of [Options.Failed].
 const (
@@ -184,7 +185,7 @@ func (s *Store) Counts() (all, unwritten int) {
 // horizon. What is of others is removed, and so is what is damaged, with all behind it;
 // the log says so.
 func (s *Store) Set(partition int32, names ...string) (*Set, error) {
-	sum := digestOf("anabranch set of calls", append(slices.Clone(names), s.opts.Window.String(), strconv.Itoa(int(partition))))
+	sum := digestOf("anabranch set of calls", append(slices.Clone(names), s.opts.Window.String(), s.Width().String(), strconv.Itoa(int(partition))))
 	set := &Set{store: s, of: Identity(sum[:Bytes]), next: -1, loadingFrom: -1}
 	if s.opts.Dir != "" {
 		set.dir = filepath.Join(s.opts.Dir, strconv.Itoa(int(partition)))

@@ -98,24 +98,16 @@ func (m *merge) advance(i int) error {
 	return err
 }
 
-// mostMerged is how many fingerprints are merged into one run: making its filter takes
-// forty bytes for each.
-const mostMerged = 1 << 21
-
 // fan is how many runs of a size are merged, of a bucket that still grows.
 const fan = 8
 
 // mergeable returns which of some runs, which are in the order of their offsets, to merge
-// next; from == to: none. The buckets before now do not grow any more: they are merged
-// into as few runs as may be.
+// next; from == to: none. The buckets before now do not grow any more: each is merged into
+// one run.
 func mergeable(runs []*run, now int64) (from, to int) {
 	for from = 0; from < len(runs); from = max(to, from+1) {
-		sum := 0
 		for to = from; to < len(runs) && runs[to].bucket == runs[from].bucket && runs[to].file != nil; to++ {
 			if runs[from].bucket >= now && (runs[to].size() != runs[from].size() || to-from == fan) {
-				break
-			}
-			if sum += runs[to].count; sum > mostMerged {
 				break
 			}
 		}

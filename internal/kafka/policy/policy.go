@@ -31,8 +31,10 @@ const (
 	// Nobody commits what is read of an export, so nothing says what is not needed any more.
 	embeddedExportBytes = 32 << 20
 
-	// A digest is written after the calls that it is of, and read for the last of them.
-	seenSlack = 2 * time.Hour
+	// A digest is written after the calls that it is of, and read for the last of them. What
+	// is remembered expires by eighths of the horizon.
+	seenBuckets = 8
+	seenSlack   = 2 * time.Hour
 
 	brokersClock = "LogAppendTime"
 	smallIndex   = 1 << 20
@@ -93,7 +95,7 @@ func (c Config) known(name string) (Policy, bool) {
 		// One partition: each transaction of a redrive writes to it.
 		return Policy{Partitions: 1, Configs: expire(redrivenFactor * c.deadLetters())}, true
 	case name == schemas.TopicSeen:
-		return Policy{Partitions: c.Partitions, Configs: expire(c.Remembered + seenSlack)}, true
+		return Policy{Partitions: c.Partitions, Configs: expire(c.Remembered + c.Remembered/seenBuckets + seenSlack)}, true
 	case name == schemas.TopicJournal:
 		return Policy{Partitions: c.Partitions, Configs: c.journal()}, true
 	case name == schemas.TopicWorkspace, name == schemas.TopicRegulations, name == schemas.TopicImports, name == schemas.TopicReplays:

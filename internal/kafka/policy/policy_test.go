@@ -86,7 +86,7 @@ func TestTopicConfigNamesWhatCannotWork(t *testing.T) {
 // letters outlive the letters.
 func TestRetentionIsAsSet(t *testing.T) {
 	t.Parallel()
-	set := Config{Remembered: 3 * time.Hour, RawRetention: time.Hour, DeliverRetention: 7 * time.Hour, RetryRetention: 8 * time.Hour, DeadLettersRetention: 9 * time.Hour, JournalRetention: 10 * time.Hour}
+	set := Config{Remembered: 8 * time.Hour, RawRetention: time.Hour, DeliverRetention: 7 * time.Hour, RetryRetention: 8 * time.Hour, DeadLettersRetention: 9 * time.Hour, JournalRetention: 10 * time.Hour}
 	embedded := Config{RawRetention: time.Hour, Embedded: true}
 	for topic, want := range map[string]struct{ set, unset, embedded time.Duration }{
 		schemas.TopicRawEvents:          {time.Hour, 0, time.Hour},
@@ -94,7 +94,7 @@ func TestRetentionIsAsSet(t *testing.T) {
 		schemas.ReplayTopic("crm"):      {7 * time.Hour, 168 * time.Hour, 24 * time.Hour},
 		schemas.RetryTopic(time.Minute): {8 * time.Hour, 168 * time.Hour, 24 * time.Hour},
 		schemas.TopicDeadLetters:        {9 * time.Hour, 720 * time.Hour, 720 * time.Hour},
-		schemas.TopicSeen:               {5 * time.Hour, 2 * time.Hour, 2 * time.Hour},
+		schemas.TopicSeen:               {11 * time.Hour, 2 * time.Hour, 2 * time.Hour},
 		schemas.TopicJournal:            {10 * time.Hour, 720 * time.Hour, 720 * time.Hour},
 		schemas.TopicRedriven:           {18 * time.Hour, 1440 * time.Hour, 1440 * time.Hour},
 	} {

@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/anabranch/anabranch/internal/kafka"
+	"github.com/anabranch/anabranch/internal/kafka/policy"
 	"github.com/anabranch/anabranch/internal/seen"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
@@ -285,4 +286,21 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%x is read as %x", b, d.value())
 		}
 	})
+}
+
+// TestDigestsOutliveTheHorizon, with what has not expired since buckets expire as a whole,
+// and the slack of clocks.
+func TestDigestsOutliveTheHorizon(t *testing.T) {
+	t.Parallel()
+	store := openStore(t, t.TempDir())
+	defer store.Close()
+	const window = 24 * time.Hour
+	kept, err := policy.Config{Remembered: window}.Of(schemas.TopicSeen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ms, err := strconv.ParseInt(kept.Configs[policy.RetentionMs], 10, 64)
+	if least := window + store.Width() + slack; err != nil || time.Duration(ms)*time.Millisecond < least {
+		t.Errorf("digests are kept for %d ms, want %s at least (%v)", ms, least, err)
+	}
 }
