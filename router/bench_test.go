@@ -87,8 +87,7 @@ func (b *bench) remember(tb testing.TB, dir string, window time.Duration, n int)
 	for num := range int32(topicConfig.Partitions) {
 		b.Fill(tb, schemas.TopicRawEvents, num, offsets)
 		committed.AddOffset(schemas.TopicRawEvents, num, int64(offsets), -1)
-		var set *seen.Set
-		set, err = store.Set(num, schemas.TopicRawEvents, topicID)
+		set := store.Set(num, schemas.TopicRawEvents, topicID)
 		for at := range int64(offsets) {
 			var calls []byte
 			for range portion * seen.Bytes / 8 {

@@ -5,6 +5,7 @@
 //	fingerprint  what stands for a call, and the key that it is made with
 //	store        the sets of a process, their directory, and what goes on beside the loop
 //	set          one partition's: what is asked, and added
+//	open         its files are taken up, and removed
 //	batch        what a transaction adds to one
 //	load         a set is restored
 //	tend         what takes time: logs are written, runs made and merged, files removed
@@ -22,7 +23,8 @@
 //
 //   - The loop waits for no file. It puts fingerprints into memory; logs, runs and merges
 //     are the store's goroutine's. What can't be written stays in memory, is said and
-//     counted, and is tried again (TestADiskThatIsFull).
+//     counted, and is tried again (TestADiskThatIsFull, TestADirectoryThatCantBeMade). A set
+//     whose files can't be removed goes on in others (TestFilesThatStay).
 //   - Time is the log's: a bucket is of the records' time stamps, never earlier than the
 //     one before, and what expires does so as the log moves on. So a backlog of days is
 //     compared with what was before it, and a record of the future ends nobody's horizon

@@ -55,6 +55,11 @@ func extentOf(name, suffix string) (e extent, ok bool) {
 // create makes a run of at most so many fingerprints in a file of a directory; empty: in one
 // without a name.
 func create(dir string, of Identity, ext extent, most int, next stream) (_ *run, err error) {
+	if dir != "" {
+		if err = os.MkdirAll(dir, 0o700); err != nil { // which may have failed at first
+			return nil, err
+		}
+	}
 	f, err := os.CreateTemp(dir, "seen-*"+newSuffix)
 	if err != nil {
 		return nil, err

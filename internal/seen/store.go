@@ -1,7 +1,6 @@
 package seen
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -9,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -183,10 +181,10 @@ func (s *Store) Counts() (all, unwritten int) {
 
 // Set opens the set of a partition as its files have it: of names together with the
 // horizon. What is of others is removed, and so is what is damaged, with all behind it;
-// the log says so.
-func (s *Store) Set(partition int32, names ...string) (*Set, error) {
+// the log says so. Where no file can be read or made, all is in memory until that is so.
+func (s *Store) Set(partition int32, names ...string) *Set {
 	sum := digestOf("anabranch set of calls", append(slices.Clone(names), s.opts.Window.String(), s.Width().String(), strconv.Itoa(int(partition))))
-	set := &Set{store: s, of: Identity(sum[:Bytes]), next: -1, loadingFrom: -1}
+	set := &Set{store: s, of: Identity(sum[:Bytes])}
 	if s.opts.Dir != "" {
 		set.dir = filepath.Join(s.opts.Dir, strconv.Itoa(int(partition)))
 		for _, other := range s.open() {
@@ -194,158 +192,6 @@ func (s *Store) Set(partition int32, names ...string) (*Set, error) {
 				other.Close() // it may be about to
 			}
 		}
-		if err := set.open(); err != nil {
-			set.Close()
-			return nil, fmt.Errorf("open the calls seen of partition %d: %w", partition, err)
-		}
 	}
-	s.mu.Lock()
-	s.sets[set] = true
-	s.mu.Unlock()
-	s.wake()
-	return set, nil
-}
-
-// Wipe closes the set and removes its files.
-func (s *Set) Wipe() error {
-	s.Close()
-	if s.dir == "" {
-		return nil
-	}
-	return os.RemoveAll(s.dir)
-}
-
-// open takes up the files of the set.
-func (s *Set) open() error {
-	entries, err := os.ReadDir(s.dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return os.MkdirAll(s.dir, 0o700)
-	}
-	if err != nil {
-		return err
-	}
-	var names struct{ runs, logs []string }
-	for _, entry := range entries {
-		switch name := entry.Name(); {
-		case strings.HasSuffix(name, runSuffix):
-			names.runs = append(names.runs, name)
-		case strings.HasSuffix(name, logSuffix):
-			names.logs = append(names.logs, name)
-		case strings.HasSuffix(name, newSuffix): // a kill left it
-			s.store.removed(os.Remove(filepath.Join(s.dir, name)))
-		}
-	}
-	if s.openRuns(names.runs) {
-		s.openLogs(names.logs)
-	} else {
-		s.drop(names.logs)
-	}
-	s.behead()
-	return nil
-}
-
-// behead drops files whose first is not where the set begins, though what came before is
-// within the horizon: it was lost.
-func (s *Set) behead() {
-	first := extent{after: nothing}
-	if len(s.runs) > 0 {
-		first = s.runs[0].extent
-	} else if generations := s.generations(); len(generations) > 0 {
-		first = generations[0].extent
-	}
-	if first.after == nothing || first.after < s.bucket-Buckets {
-		return
-	}
-	s.unfit("", corrupt("what came before offset %d is gone", first.from))
-	for _, r := range s.runs {
-		s.store.removed(r.file.remove())
-	}
-	for _, g := range s.generations() {
-		s.store.removed(g.log.remove())
-	}
-	s.runs, s.sealed, s.active, s.next, s.bucket = nil, nil, nil, -1, 0
-}
-
-// openRuns opens runs that follow on one another, and reports whether these are all. The
-// names begin with numbers of a fixed width, so they are in the order of the offsets.
-func (s *Set) openRuns(names []string) (whole bool) {
-	for i, name := range names {
-		ext, ok := extentOf(name, runSuffix)
-		if ok && s.within(names[i+1:], ext) || ok && s.next >= ext.to {
-			s.drop([]string{name}) // it was merged, and a kill left it
-			continue
-		}
-		r, err := open(filepath.Join(s.dir, name))
-		switch {
-		case err != nil:
-		case r.of != s.of:
-			err = errors.New("it is of another topic, partition or horizon")
-		case r.from != ext.from || r.to != ext.to || s.next >= 0 && r.from != s.next:
-			err = corrupt("offsets %d to %d behind %d", r.from, r.to, s.next)
-		}
-		if err != nil {
-			if r != nil {
-				r.file.close()
-			}
-			s.unfit(name, err)
-			s.drop(names[i:])
-			return false
-		}
-		s.runs, s.next, s.bucket = append(s.runs, r), r.to, max(s.bucket, r.bucket)
-	}
-	return true
-}
-
-// within reports whether a run is part of one that begins with the same offset.
-func (s *Set) within(names []string, ext extent) bool {
-	for _, name := range names {
-		if other, ok := extentOf(name, runSuffix); ok && other.from == ext.from && other.to > ext.to {
-			return true
-		}
-	}
-	return false
-}
-
-// openLogs takes up generations of which no run was made.
-func (s *Set) openLogs(names []string) {
-	for i, name := range names {
-		of, g, err := openLog(filepath.Join(s.dir, name))
-		if g != nil && of == s.of && g.to <= s.next {
-			g.log.close()
-			s.drop([]string{name}) // there is a run of it
-			continue
-		}
-		if g != nil && (of != s.of || s.next >= 0 && g.from != s.next) {
-			g.log.close()
-			g, err = nil, errors.Join(err, errors.New("it is of another topic or horizon, or does not follow"))
-		}
-		if err != nil {
-			s.unfit(name, err)
-		}
-		if g == nil {
-			s.drop(names[i:])
-			return
-		}
-		if s.active != nil {
-			s.sealed = append(s.sealed, s.active)
-		}
-		s.active, s.next, s.bucket = g, g.to, max(s.bucket, g.bucket)
-		if err != nil {
-			s.drop(names[i+1:])
-			return
-		}
-	}
-}
-
-func (s *Set) unfit(name string, err error) {
-	s.store.opts.Logger.Warn("file of calls seen is of no use, what it had is read from the brokers", "file", filepath.Join(s.dir, name), "error", err)
-	if errors.Is(err, errCorrupt) {
-		s.store.opts.Failed(OperationRead)
-	}
-}
-
-func (s *Set) drop(names []string) {
-	for _, name := range names {
-		s.store.removed(os.Remove(filepath.Join(s.dir, name)))
-	}
+	return set.begin()
 }

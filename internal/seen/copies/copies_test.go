@@ -33,10 +33,7 @@ func held(t *testing.T) *Copies {
 
 func (c *Copies) hold(t *testing.T) {
 	t.Helper()
-	set, err := c.store.Set(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := c.store.Set(0)
 	set.Add(0, 0, nil)
 	c.parts[0] = &part{set: set, batch: set.Begin(), calls: digest.Of("")}
 }

@@ -44,10 +44,7 @@ func BenchmarkRestore(b *testing.B) {
 // horizon writes the digests of calls of a whole horizon, up to where processing is.
 func (b *bench) horizon(tb testing.TB, at At) {
 	tb.Helper()
-	set, err := b.store.Set(0, schemas.TopicRawEvents, topicID)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	set := b.store.Set(0, schemas.TopicRawEvents, topicID)
 	of, last := set.Identity(), b.store.Bucket(at.Newest)
 	set.Close()
 	for from := int64(0); from < at.Next; from += Most {
@@ -65,7 +62,7 @@ func (b *bench) horizon(tb testing.TB, at At) {
 			}
 		})
 	}
-	if err = b.client.Flush(tb.Context()); err != nil {
+	if err := b.client.Flush(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
 }

@@ -118,13 +118,10 @@ func TestRestore(t *testing.T) {
 		b := newBench(t, testkit.Fake(t))
 		b.send(t, 600)
 		next := int64(100 + random.IntN(500))
-		set, err := b.store.Set(0, schemas.TopicRawEvents, topicID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := b.store.Set(0, schemas.TopicRawEvents, topicID)
 		of := set.Identity()
 		set.Close()
-		if err = b.client.ProduceSync(t.Context(), &kgo.Record{Topic: schemas.TopicSeen, Value: []byte("no digest")}).FirstErr(); err != nil {
+		if err := b.client.ProduceSync(t.Context(), &kgo.Record{Topic: schemas.TopicSeen, Value: []byte("no digest")}).FirstErr(); err != nil {
 			t.Fatal(err)
 		}
 		b.digest(t, seen.Identity{1}, 0, 600)
@@ -154,10 +151,7 @@ func TestADigestSavesTheCalls(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, testkit.Brokers(t))
 	b.send(t, 300)
-	set, err := b.store.Set(0, schemas.TopicRawEvents, topicID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := b.store.Set(0, schemas.TopicRawEvents, topicID)
 	b.digest(t, set.Identity(), 0, 200)
 	b.digest(t, set.Identity(), 150, 290)
 	set.Close()
@@ -202,10 +196,7 @@ func TestTheWriter(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { defer close(ended); w.Run(ctx) }()
-		set, err := b.store.Set(0, schemas.TopicRawEvents, topicID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := b.store.Set(0, schemas.TopicRawEvents, topicID)
 		set.Add(0, 0, nil)
 		batch := set.Begin()
 		transact := func(to int64) {

@@ -82,10 +82,7 @@ func (p *powerCut) process(t *testing.T) {
 	p.removed, p.left = t.TempDir(), t.TempDir()
 	store := openStore(t, dir)
 	defer store.Close()
-	set, err := store.Set(0, schemas.TopicRawEvents, topicID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := store.Set(0, schemas.TopicRawEvents, topicID)
 	set.Add(0, 0, nil)
 	last := p.bench.next/2 + p.Int64N(p.bench.next/2)
 	noted := last / 2

@@ -79,10 +79,7 @@ func (r *Restorer) Restore(ctx context.Context, at map[int32]At) (sets map[int32
 	}()
 	behind := make(map[int32]*part)
 	for num, where := range at {
-		p, opened := r.open(num, where)
-		if opened != nil {
-			return nil, opened
-		}
+		p := r.open(num, where)
 		if parts[num] = p; p.Next() != where.Next {
 			behind[num] = p
 		}
@@ -103,29 +100,13 @@ func (r *Restorer) Restore(ctx context.Context, at map[int32]At) (sets map[int32
 }
 
 // open opens a set as its files have it, unless that is ahead.
-func (r *Restorer) open(num int32, at At) (*part, error) {
-	set, err := r.Store.Set(num, r.Calls, at.TopicID)
-	if err != nil {
-		return nil, err
+func (r *Restorer) open(num int32, at At) *part {
+	p := &part{Set: r.Store.Set(num, r.Calls, at.TopicID), num: num, at: at, calls: Of(at.TopicID)}
+	if p.Next() > at.Next {
+		r.Log.Warn("files of calls seen are ahead of what was processed, they are replaced", "partition", num, "known", p.Next(), "processed", at.Next)
+		p.Set = p.Anew()
 	}
-	p := &part{Set: set, num: num, at: at, calls: Of(at.TopicID)}
-	if set.Next() > at.Next {
-		r.Log.Warn("files of calls seen are ahead of what was processed, they are replaced", "partition", num, "known", set.Next(), "processed", at.Next)
-		return p, r.anew(p)
-	}
-	return p, nil
-}
-
-// anew opens a set without what its files have.
-func (r *Restorer) anew(p *part) error {
-	if err := p.Wipe(); err != nil {
-		return err
-	}
-	set, err := r.Store.Set(p.num, r.Calls, p.at.TopicID)
-	if err == nil {
-		p.Set = set
-	}
-	return err
+	return p
 }
 
 // catchUp brings sets up to where processing goes on.
@@ -168,9 +149,7 @@ func (r *Restorer) begin(ctx context.Context, p *part) error {
 	// Of a horizon that no record is in, nothing is worth knowing.
 	start := min(all[p.num].Start, p.at.Next)
 	if p.Next() >= 0 && p.Next() < start {
-		if err := r.anew(p); err != nil {
-			return err
-		}
+		p.Set = p.Anew()
 	}
 	if p.Next() < 0 {
 		p.Add(start, 0, nil)
