@@ -16,7 +16,8 @@
 //	preview, check    users computed again: what an edit would tell, what is wrong
 //	replay            has that done, partition by partition (part), on piles (note) of some
 //	                  users at a time (crowd); later, those who have other ids
-//	print             for people
+//	print             for people: definitions and users; trees (printtree), and what was
+//	                  computed or sent again (printdone)
 //
 // # Non-obvious
 //

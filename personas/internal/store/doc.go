@@ -3,7 +3,7 @@
 //
 //	store, batch         what a store is, and what is written to it
 //	memory               one that ends with its process
-//	pebble, key          one on disk, and its keys
+//	pebble, access, key  one on disk: its life, what is read and written, its keys
 //	room, health, guard  how that one waits for its disk, and what becomes of it when the disk fails
 //	usage                who is at work in it when it is closed
 //
