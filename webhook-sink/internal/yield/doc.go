@@ -16,5 +16,7 @@
 //     (TestAReplayDelaysNoLiveEvents in package work).
 //   - Each look at the averages may be a false alarm, and many a second took the room away
 //     from replays to receivers whose times differ: a round lasts a second, and is held
-//     against what chance explains (TestTimesThatDifferAreNoAlarm).
+//     against what chance explains (TestTimesThatDifferAreNoAlarm). Nor is it one when a few
+//     attempts take very much longer: a machine that stood still for a moment every few seconds
+//     left replays a fifth of their rate (TestAMomentOfStandstillIsNoAlarm).
 package yield

@@ -13,6 +13,8 @@ const (
 	slack  = time.Millisecond
 	// chance is how many standard errors, or nearly, are no sign of anything.
 	chance = 3.0
+	// outlying is how many times, or deviations, what is usual one attempt counts for at most.
+	outlying = 10.0
 
 	most, least = 1 << 10, 1.0 / 8
 
@@ -80,7 +82,7 @@ func (y *Yield) Delivered(replay, beside bool, took time.Duration, now time.Time
 	case !beside:
 		k.quiet(took.Seconds())
 	case !now.Add(-took).Before(y.changed): // or it says something of a room that is no more
-		k.sum += took.Seconds()
+		k.sum += k.counted(took.Seconds())
 		k.n++
 	}
 	if y.tried >= round && now.Sub(y.began) >= roundTime {
@@ -114,6 +116,16 @@ func (k *kind) quiet(took float64) {
 		k.deviation = took / 2 // nobody knows
 	}
 	k.usual += (took - k.usual) * weight
+}
+
+// counted is for how long an attempt counts in its round. Where all take longer each may count
+// for this much; a few that take ever so long, when a network or a machine stands still for a
+// moment, are no sign of too much room.
+func (k *kind) counted(took float64) float64 {
+	if k.known == 0 {
+		return took
+	}
+	return min(took, max(k.usual+outlying*max(k.deviation, slack.Seconds()), outlying*k.usual))
 }
 
 // suffers reports whether the attempts of a round took longer than usual.

@@ -113,6 +113,29 @@ func TestTimesThatDifferAreNoAlarm(t *testing.T) {
 	}
 }
 
+// TestAMomentOfStandstillIsNoAlarm: now and then all that is in flight takes very long, at 500
+// events a second and as many of a replay.
+func TestAMomentOfStandstillIsNoAlarm(t *testing.T) {
+	t.Parallel()
+	const every, still = 7 * time.Second, 60 * time.Millisecond
+	r := newReceiver(func(int) time.Duration { return time.Millisecond })
+	low := 0
+	for range 1000 {
+		for range 500 {
+			r.now = r.now.Add(2 * time.Millisecond)
+			took := max(time.Millisecond, still-r.now.Sub(start)%every)
+			r.y.Delivered(true, true, took, r.now)
+			r.y.Delivered(false, true, took, r.now)
+		}
+		if r.y.Room() < most/2 {
+			low++
+		}
+	}
+	if low > 100 {
+		t.Errorf("room for less than %d at %d of 1000 looks", most/2, low)
+	}
+}
+
 // TestRoomHasBounds, whatever is said of attempts.
 func TestRoomHasBounds(t *testing.T) {
 	t.Parallel()
