@@ -60,8 +60,8 @@
 // Live calls wait for the transaction before theirs, so what it folds of the past and sweeps is
 // bounded while any come. A transaction that has none says nothing: it follows its tick at once,
 // before the next call is there (TestAFillLeavesRoom). Nor is one made for what is left while
-// others come anyway (TestATickThatIsPutOff), and of the partitions that are read one is read at
-// a time (row told-personas of test/storm).
+// others come anyway (TestATickThatIsPutOff), and two parts of raw-events are read at a time, or
+// live calls had no core while all partitions begin (row told-personas of test/storm).
 //
 // When a call was taken in is what its record says, also where that is later than the
 // transaction was begun that reads it: it was not once, and who recomputed from the log came

@@ -34,7 +34,7 @@ func (p *processor) live(ctx context.Context, t *runner.Transaction, w *work, re
 		p.metrics.now.events[own]++
 		return 0, nil
 	}
-	p.busy = t.Begun()
+	p.busy.Store(t.Begun().UnixNano())
 	switch h.Origin {
 	case schemas.OriginDeletion:
 		p.metrics.now.events[deleted]++

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -43,6 +44,10 @@ type processor struct {
 	// ticked tells a partition's clock when the tick was written that was read just now.
 	ticked func(num int32, written int64)
 
+	// busy is when the last transaction began that had calls which others made, in Unix
+	// nanoseconds.
+	busy atomic.Int64
+
 	mu    sync.Mutex
 	parts map[int32]*partition
 	heard heard
@@ -52,8 +57,8 @@ type processor struct {
 	open  map[int32]*work       // of the transaction in the making
 	batch store.Batch
 	call  engine.Call
-	busy  time.Time // when the last transaction began that had calls which others made
-	err   error     // of the store: the session ends with it
+	turns int   // transactions
+	err   error // of the store: the session ends with it
 }
 
 func newProcessor(cfg Config, set Settings, s *attended, m *metrics) *processor {
@@ -71,7 +76,7 @@ func newProcessor(cfg Config, set Settings, s *attended, m *metrics) *processor 
 	}
 	p.history = backfill.New(backfill.Settings{
 		Logger: set.Logger, Kafka: set.Kafka, Topics: set.Topics, Window: cfg.Dedup,
-		Ready: func(num int32) { p.again(num, 0) },
+		Ready: func(num int32) { p.again(num, p.pause(time.Now())) },
 		Failed: func(err error) {
 			if passed, ok := p.unread.Admit(0, time.Now()); ok {
 				set.Logger.Warn("raw-events can't be read for new definitions, retrying", "error", err, "passed_over", passed)
@@ -243,7 +248,7 @@ func (p *processor) Complete(ctx context.Context, t *runner.Transaction) {
 			w.from = &kgo.Record{Topic: of.Topic, Partition: of.Num, Offset: next - 1}
 		}
 	}
-	for _, num := range slices.Sorted(maps.Keys(p.open)) {
+	for _, num := range p.inTurn() {
 		w := p.open[num]
 		w.follow()
 		if err := p.turn(ctx, t, w); err != nil {
@@ -256,6 +261,15 @@ func (p *processor) Complete(ctx context.Context, t *runner.Transaction) {
 		}
 		p.write(ctx, t, w)
 	}
+}
+
+// inTurn are the partitions of the transaction, of which each is the first in turn: what is
+// done in small steps is bounded for all together.
+func (p *processor) inTurn() []int32 {
+	nums := slices.Sorted(maps.Keys(p.open))
+	p.turns++
+	first := p.turns % len(nums)
+	return slices.Concat(nums[first:], nums[:first])
 }
 
 // write writes what changed in a partition. Where nothing is defined that is nothing, as a

@@ -27,9 +27,13 @@ const (
 	// two, and fifty.
 	turnSteps, turnStepsOwn, turnStepsIdle = 100, 300, 10_000
 	idleAfter                              = time.Second
-	// turnPause is how long what is left waits for a transaction of live calls before it has
-	// one of its own, which costs the brokers and the next calls more than it gets done.
+	// turnPause is how long what is left waits for a transaction of live calls, while they
+	// come as often, before it has one of its own: that costs the brokers and the next calls
+	// more than it gets done.
 	turnPause = 20 * time.Millisecond
+	// What is read of the past at a time, in bytes: to unpack a part takes a core for some
+	// milliseconds.
+	partBytes, partBytesIdle = 128 << 10, 512 << 10
 )
 
 // turn does what is done in small steps: who is due, what new definitions lack, and who is
@@ -54,9 +58,7 @@ func (p *processor) turn(ctx context.Context, t *runner.Transaction, w *work) er
 		}
 		w.left = w.left || more
 	}
-	if t.Begun().Sub(p.busy) < idleAfter {
-		w.after = turnPause
-	}
+	w.after = p.pause(t.Begun())
 	if w.c != p.c && w.meta.Time >= p.c.seen.UnixMilli() {
 		w.left = true // nobody is overdue: what is held comes into force
 	}
@@ -95,7 +97,11 @@ func (p *processor) fill(ctx context.Context, t *runner.Transaction, w *work) (m
 	if f.Since > 0 {
 		since = time.UnixMilli(f.Since)
 	}
-	part := p.history.Part(w.num, f.Next, f.Cut, since)
+	bytes := partBytesIdle
+	if p.quiet(t.Begun()) < idleAfter {
+		bytes = partBytes
+	}
+	part := p.history.Part(w.num, f.Next, f.Cut, since, bytes)
 	if part == nil {
 		return false, nil // the clock ticks again when it is there
 	}
@@ -119,13 +125,26 @@ func (p *processor) fill(ctx context.Context, t *runner.Transaction, w *work) (m
 	return true, nil
 }
 
+// quiet is how long before a transaction the last one began that had live calls; 0: it has.
+func (p *processor) quiet(begun time.Time) time.Duration {
+	return begun.Sub(time.Unix(0, p.busy.Load()))
+}
+
+// pause is how long what is left waits for a transaction that comes anyway.
+func (p *processor) pause(now time.Time) time.Duration {
+	if p.quiet(now) < 2*turnPause {
+		return turnPause
+	}
+	return 0
+}
+
 // quota is how many steps of fills and sweeps the transaction may still take.
 func (p *processor) quota(t *runner.Transaction) int {
 	most := turnStepsIdle
-	switch since := t.Begun().Sub(p.busy); {
-	case since <= 0:
+	switch quiet := p.quiet(t.Begun()); {
+	case quiet <= 0:
 		most = turnSteps
-	case since < idleAfter:
+	case quiet < idleAfter:
 		most = turnStepsOwn
 	}
 	return max(0, most-p.metrics.now.filled-p.metrics.now.swept)

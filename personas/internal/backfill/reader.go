@@ -16,8 +16,10 @@ import (
 )
 
 const (
-	partBytes = 128 << 10
 	fetchTime = 10 * time.Second
+	// turns is how many parts are read at a time: those of all partitions at once would leave
+	// live calls no core, and of one alone a broker that says nothing would keep all others.
+	turns = 2
 )
 
 // Settings are what a [Reader] reads by.
@@ -42,7 +44,7 @@ type Reader struct {
 	ctx     context.Context //nolint:containedctx // of what runs beside
 	stop    context.CancelFunc
 	reading sync.WaitGroup
-	turn    sync.Mutex // whoever reads holds it: all partitions at once would leave live calls no core
+	turns   chan struct{} // has one of each who reads
 
 	mu    sync.Mutex
 	parts map[int32]*held
@@ -76,7 +78,7 @@ type Part struct {
 
 // New returns a reader, until [Reader.Close] is called.
 func New(set Settings) *Reader {
-	r := &Reader{set: set, past: &past{set: set, parts: make(map[int32]*known)}, parts: make(map[int32]*held)}
+	r := &Reader{set: set, past: &past{set: set, parts: make(map[int32]*known)}, parts: make(map[int32]*held), turns: make(chan struct{}, turns)}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	return r
 }
@@ -96,10 +98,10 @@ func (r *Reader) Forget(num int32) {
 	r.past.forget(num)
 }
 
-// Part returns what stands from an offset on, or nil while it is read. A negative offset
-// is that of the first record that was taken in since a time. Nothing beyond cut is read.
-// Whoever folds a part in steps asks for the rest of it.
-func (r *Reader) Part(num int32, from, cut int64, since time.Time) *Part {
+// Part returns what stands from an offset on, about so many bytes, or nil while it is read. A
+// negative offset is that of the first record that was taken in since a time. Nothing beyond
+// cut is read. Whoever folds a part in steps asks for the rest of it.
+func (r *Reader) Part(num int32, from, cut int64, since time.Time, bytes int) *Part {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	want := asked{from, cut, since}
@@ -108,14 +110,14 @@ func (r *Reader) Part(num int32, from, cut int64, since time.Time) *Part {
 		h = h.then
 	}
 	if h == nil || !h.has(want) {
-		h = r.read(num, want)
+		h = r.read(num, want, bytes)
 	}
 	r.parts[num] = h
 	if h == nil || h.part == nil {
 		return nil
 	}
 	if h.then == nil && h.from < h.part.Next && h.part.Next < cut {
-		h.then = r.read(num, asked{h.part.Next, cut, since}) // while this one is folded
+		h.then = r.read(num, asked{h.part.Next, cut, since}, bytes) // while this one is folded
 	}
 	return h.part.rest(from)
 }
@@ -127,13 +129,13 @@ func (p *Part) rest(from int64) *Part {
 }
 
 // read begins to read a part; nil: the reader is closed.
-func (r *Reader) read(num int32, want asked) *held {
+func (r *Reader) read(num int32, want asked, bytes int) *held {
 	if r.ctx.Err() != nil {
 		return nil
 	}
 	h := &held{asked: want}
 	r.reading.Go(func() {
-		part, err := r.fetch(r.ctx, num, want.from, want.cut, want.since)
+		part, err := r.inTurn(num, h, bytes)
 		if err != nil && r.ctx.Err() == nil {
 			r.set.Failed(err)
 		}
@@ -144,12 +146,44 @@ func (r *Reader) read(num int32, want asked) *held {
 	return h
 }
 
+// inTurn reads a part when it is its turn, if it is wanted then. Copies are left out beside:
+// for the first part of a partition all that was seen before is read.
+func (r *Reader) inTurn(num int32, h *held, bytes int) (part *Part, err error) {
+	select {
+	case r.turns <- struct{}{}:
+	case <-r.ctx.Done():
+		return nil, nil
+	}
+	if r.wanted(num, h) {
+		part, err = r.fetch(r.ctx, num, h.asked, bytes)
+	}
+	<-r.turns
+	if part == nil || err != nil || h.from < 0 {
+		return part, err
+	}
+	if part.Records, err = r.past.drop(r.ctx, num, h.from, part.Next, part.Records); err != nil {
+		return nil, err
+	}
+	return part, nil
+}
+
+// wanted reports whether somebody waits for what is to be read, or for what follows then.
+func (r *Reader) wanted(num int32, h *held) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	current := r.parts[num]
+	return current != nil && (current == h || current.then == h)
+}
+
 // arrived notes what was read, if anything, and reports whether somebody waits for it.
 func (r *Reader) arrived(num int32, h *held, part *Part) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h.part = part
 	current := r.parts[num]
+	if current == nil {
+		r.past.forget(num) // it was forgotten meanwhile
+	}
 	if part == nil && current == h {
 		delete(r.parts, num)
 	} else if part == nil && current != nil && current.then == h {
@@ -158,42 +192,34 @@ func (r *Reader) arrived(num int32, h *held, part *Part) bool {
 	return part != nil && current == h
 }
 
-func (r *Reader) fetch(ctx context.Context, num int32, from, cut int64, since time.Time) (*Part, error) {
-	p := &Part{Begin: from}
-	if from < 0 {
-		begin, err := r.begin(ctx, num, cut, since)
+func (r *Reader) fetch(ctx context.Context, num int32, want asked, bytes int) (*Part, error) {
+	ctx, done := context.WithTimeout(ctx, fetchTime)
+	defer done()
+	if want.from < 0 {
+		begin, err := r.begin(ctx, num, want.cut, want.since)
 		if err != nil {
 			return nil, err
 		}
 		return &Part{Begin: begin, Next: begin}, nil
 	}
-	limited, done := context.WithTimeout(ctx, fetchTime)
-	defer done()
-	r.turn.Lock()
-	defer r.turn.Unlock()
-	found, err := ranges.Fetch(limited, r.set.Topics.Client, schemas.TopicRawEvents, num, from, partBytes)
+	found, err := ranges.Fetch(ctx, r.set.Topics.Client, schemas.TopicRawEvents, num, want.from, bytes)
 	if err != nil {
 		return nil, err
 	}
-	p.Next = min(found.Next, cut)
-	for _, rec := range found.Records {
-		if rec.Offset < cut {
-			p.Records = append(p.Records, rec)
-		}
-	}
-	if p.Next == from {
+	p := &Part{Begin: want.from, Next: min(found.Next, want.cut)}
+	if p.Next == want.from {
 		return nil, nil // a transaction is open there: it is asked for again
 	}
-	if p.Records, err = r.past.drop(ctx, num, from, p.Next, p.Records); err != nil {
-		return nil, err
+	for _, rec := range found.Records {
+		if rec.Offset < want.cut {
+			p.Records = append(p.Records, rec)
+		}
 	}
 	return p, nil
 }
 
 // begin is where the first record stands that was taken in since a time.
 func (r *Reader) begin(ctx context.Context, num int32, cut int64, since time.Time) (int64, error) {
-	ctx, done := context.WithTimeout(ctx, fetchTime)
-	defer done()
 	extents, err := r.set.Topics.Extents(ctx, schemas.TopicRawEvents)
 	if err != nil {
 		return 0, err

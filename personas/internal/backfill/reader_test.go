@@ -2,15 +2,19 @@ package backfill
 
 import (
 	"log/slog"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/anabranch/anabranch/internal/kafka/policy"
 	"github.com/anabranch/anabranch/internal/kafka/topics"
 	"github.com/anabranch/anabranch/schemas"
 	"github.com/anabranch/anabranch/test/testkit"
+	"github.com/anabranch/anabranch/test/virtual"
 )
 
 func settings(t *testing.T, c *testkit.Cluster) Settings {
@@ -49,7 +53,7 @@ func TestParts(t *testing.T) {
 	var got []string
 	from, begin := int64(-1), int64(-1)
 	step := func() bool {
-		part := r.Part(0, from, cut, time.UnixMilli(1))
+		part := r.Part(0, from, cut, time.UnixMilli(1), 1<<20)
 		if part == nil {
 			return false
 		}
@@ -89,7 +93,7 @@ func TestTwoBackfills(t *testing.T) {
 	defer r.Close()
 	begin := func(since time.Time) (at int64) {
 		testkit.Until(t, func() bool {
-			part := r.Part(0, -1, cut, since)
+			part := r.Part(0, -1, cut, since, 1<<20)
 			if part != nil {
 				at = part.Begin
 			}
@@ -120,7 +124,7 @@ func TestTheRestOfAPart(t *testing.T) {
 	r := New(settings(t, c))
 	defer r.Close()
 	offsets := func(from int64) (all []int64) {
-		if part := r.Part(0, from, cut, time.Time{}); part != nil {
+		if part := r.Part(0, from, cut, time.Time{}, 1<<20); part != nil {
 			for _, rec := range part.Records {
 				all = append(all, rec.Offset)
 			}
@@ -134,4 +138,74 @@ func TestTheRestOfAPart(t *testing.T) {
 			t.Errorf("from %d on there are %v", from, all)
 		}
 	}
+}
+
+// TestAReadThatHangs keeps no other from being read, and whoever had to wait for all of them
+// has as much time as ever.
+func TestAReadThatHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := testkit.Virtual(t)
+		const partitions = 6
+		c.CreateTopics(t, partitions, schemas.TopicRawEvents)
+		cl := c.Client(t, kgo.RecordPartitioner(kgo.ManualPartitioner()))
+		for num := range int32(partitions) {
+			if err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: schemas.TopicRawEvents, Partition: num, Value: []byte("a")}).FirstErr(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		set := settings(t, c)
+		set.Window = 0
+		r := New(set)
+		defer r.Close()
+		read := func() (n int) {
+			for num := range int32(partitions) {
+				if r.Part(num, 0, 1, time.Time{}, 1<<20) != nil {
+					n++
+				}
+			}
+			return n
+		}
+		for range turns {
+			r.turns <- struct{}{} // who hangs
+		}
+		read()
+		virtual.Sleep(2 * fetchTime)
+		if n := read(); n > 0 {
+			t.Errorf("%d partitions were read out of turn", n)
+		}
+		<-r.turns
+		virtual.Sleep(time.Second)
+		if n := read(); n != partitions {
+			t.Errorf("%d partitions of %d were read while one hung", n, partitions)
+		}
+	})
+}
+
+// TestAPartitionThatHasGone is not read when its turn comes.
+func TestAPartitionThatHasGone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := testkit.Virtual(t)
+		c.CreateTopics(t, 1, schemas.TopicRawEvents)
+		var fetched atomic.Bool
+		c.Fake.ControlKey(kmsg.Fetch.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
+			fetched.Store(true)
+			return nil, nil, false
+		})
+		r := New(settings(t, c))
+		defer r.Close()
+		for range turns {
+			r.turns <- struct{}{}
+		}
+		r.Part(0, 0, 1, time.Time{}, 1<<20)
+		r.Forget(0)
+		for range turns {
+			<-r.turns
+		}
+		virtual.Sleep(time.Second)
+		if fetched.Load() {
+			t.Error("it was read")
+		}
+	})
 }

@@ -17,8 +17,8 @@ type Gathering struct {
 }
 
 const (
-	// Records wait for some four times as long as a transaction takes, counted from the
-	// end of the last one. Brokers that are done within gatherLeast, as the embedded one
+	// Records wait for some four times as long as brokers take for a transaction, counted from
+	// the end of the last one. Brokers that are done within gatherLeast, as the embedded one
 	// is, have little to be spared; and latency has its limits.
 	gatherTimes = 4
 	gatherLeast = 2 * time.Millisecond
