@@ -12,8 +12,8 @@ import (
 func (s *Set) begin() *Set {
 	s.next, s.loadingFrom = -1, -1
 	if s.dir != "" {
-		if err := s.open(); err != nil {
-			s.store.failed(OperationRead, fmt.Errorf("open calls seen, which are read from the brokers: %w", err))
+		if err := s.takeUp(); err != nil {
+			s.store.failed(OperationWrite, fmt.Errorf("open calls seen, which are read from the brokers: %w", err))
 		}
 	}
 	s.store.mu.Lock()
@@ -23,24 +23,34 @@ func (s *Set) begin() *Set {
 	return s
 }
 
-// Wipe closes the set and removes its files.
+// takeUp takes up what is in the set's directory, unless that was to be removed: which page
+// is damaged shows only when it is read.
+func (s *Set) takeUp() error {
+	s.store.mu.Lock()
+	spoiled := s.store.spoiled[s.dir]
+	s.store.mu.Unlock()
+	if spoiled {
+		if err := s.store.wipe(s.dir); err != nil {
+			return err
+		}
+	}
+	return s.open()
+}
+
+// Wipe closes the set and removes its files. Those that can't be removed are not taken up
+// again as long as the store is open; others are written beside them.
 func (s *Set) Wipe() error {
 	s.Close()
 	if s.dir == "" {
 		return nil
 	}
-	return os.RemoveAll(s.dir)
+	return s.store.wipe(s.dir)
 }
 
-// Anew wipes the set, and returns one that knows nothing in its place. Where files can't be
-// removed those of the new one have no names.
+// Anew wipes the set, and returns one that knows nothing in its place.
 func (s *Set) Anew() *Set {
-	set := &Set{store: s.store, of: s.of, dir: s.dir}
-	if err := s.Wipe(); err != nil {
-		s.store.failed(OperationWrite, fmt.Errorf("remove calls seen, of which those that follow are kept in other files: %w", err))
-		set.dir = ""
-	}
-	return set.begin()
+	_ = s.Wipe() // which is tried again
+	return (&Set{store: s.store, of: s.of, dir: s.dir}).begin()
 }
 
 // open takes up the files of the set.

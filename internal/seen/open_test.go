@@ -1,6 +1,7 @@
 package seen
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -238,25 +239,39 @@ func TestADirectoryThatCantBeMade(t *testing.T) {
 	})
 }
 
-// TestFilesThatStay: a set that can't remove what it has begins anew elsewhere.
+// TestFilesThatStay: of a set whose files can't be removed nothing is taken up, then or when
+// the disk is well again.
 func TestFilesThatStay(t *testing.T) {
 	t.Parallel()
-	store := openStore(t, t.TempDir(), 24*time.Hour)
+	dir := filepath.Join(t.TempDir(), "calls")
+	away := dir + "-away"
+	store := openStore(t, dir, 24*time.Hour)
 	set := store.set(t)
 	set.Add(0, 0, nil)
 	set.Add(1000, 1, fps(0, 1000))
-	set.dir += "\x00" // no name of a file
+	set.tend()
+	if err := errors.Join(os.Rename(dir, away), os.WriteFile(dir, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	failures := store.failures.Load()
 	anew := set.Anew()
 	if anew.Next() >= 0 || store.failures.Load() == failures {
 		t.Errorf("knows calls below %d, %d failures", anew.Next(), store.failures.Load()-failures)
 	}
-	anew.Add(0, 0, nil)
-	anew.Add(1000, 1, fps(0, 1000))
-	anew.Add(2000, 2, fps(1000, 2000)) // another bucket: a run of the first is made
+	anew.Add(500, 0, nil)
+	anew.Add(1500, 1, fps(1000, 2000))
 	anew.tend()
-	if all, unwritten := store.Counts(); all != 2000 || unwritten != 0 || !sees(t, anew, 1, 2) {
+	if all, unwritten := store.Counts(); all != 1000 || unwritten != 1000 || !sees(t, anew, 1500, 1) {
 		t.Errorf("%d known, %d of them not written", all, unwritten)
+	}
+	if err := errors.Join(os.Remove(dir), os.Rename(away, dir)); err != nil {
+		t.Fatal(err)
+	}
+	if again := store.set(t); again.Next() >= 0 {
+		t.Errorf("knows calls below %d, of files that were to be removed", again.Next())
+	}
+	if again := store.set(t); again.Next() >= 0 || store.spoiled[again.dir] {
+		t.Error("files are still there")
 	}
 }
 

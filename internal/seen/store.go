@@ -55,14 +55,15 @@ type Store struct {
 
 	mu       sync.Mutex
 	sets     map[*Set]bool
-	failure  time.Time // the last one to write
+	spoiled  map[string]bool // directories that could not be removed
+	failure  time.Time       // the last one to write
 	said     time.Time
 	withheld int // failures that the log was not told of
 }
 
 // Open opens the sets in a directory, which no other process uses.
 func Open(opts Options) (*Store, error) {
-	s := &Store{opts: opts, work: make(chan struct{}, 1), end: make(chan struct{}), sets: make(map[*Set]bool)}
+	s := &Store{opts: opts, work: make(chan struct{}, 1), end: make(chan struct{}), sets: make(map[*Set]bool), spoiled: make(map[string]bool)}
 	if opts.Dir != "" {
 		if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
 			return nil, fmt.Errorf("make the directory for calls seen: %w", err)
@@ -155,8 +156,19 @@ func (s *Store) failed(operation string, err error) {
 	s.said, s.withheld = time.Now(), 0
 }
 
-// removed is told of the removal of files. What is still there is found and removed when
-// its set is opened again.
+// wipe removes the directory of a set.
+func (s *Store) wipe(dir string) error {
+	err := os.RemoveAll(dir)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.spoiled[dir] = err != nil; err == nil {
+		delete(s.spoiled, dir)
+	}
+	return err
+}
+
+// removed is told of the removal of files. What is still there is found when its set is
+// opened again: it is removed, or as right as it was.
 func (s *Store) removed(err error) {
 	if err != nil {
 		s.failed(OperationWrite, fmt.Errorf("remove a file of calls seen: %w", err))

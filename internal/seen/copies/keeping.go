@@ -79,7 +79,7 @@ func (c *Copies) lose(num int32) {
 		return
 	}
 	if p.set.Err() != nil {
-		_ = p.set.Wipe() // what is left of it is found when it is opened
+		_ = p.set.Wipe() // which is tried again when it is opened
 	} else {
 		p.set.Close()
 	}

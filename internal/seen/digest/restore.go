@@ -59,7 +59,7 @@ type part struct {
 // discard closes a set that was not restored, and removes files that are why.
 func (p *part) discard() {
 	if p.Err() != nil {
-		_ = p.Wipe() // what is left of it is found when it is opened
+		_ = p.Wipe() // which is tried again when it is opened
 		return
 	}
 	p.Close()
