@@ -118,6 +118,35 @@ func (c *catalogue) changed(m *changelog.Meta) []string {
 	return slices.Sorted(maps.Keys(differs))
 }
 
+// inForce returns what may be in force in a partition: all but what needs leaves of which
+// records may still have state of an earlier time. What has changed is held until everybody
+// has been told what was due before.
+func (p *processor) inForce(part *partition) (*catalogue, error) {
+	var stale []engine.LeafID
+	for _, id := range part.Residue {
+		if slices.Contains(p.c.Leaves(), id) {
+			stale = append(stale, id)
+		}
+	}
+	held := p.c.changed(&part.Meta)
+	if len(held) > 0 && part.Time >= p.c.seen.UnixMilli() && !p.due(part.num, part.Clock()) {
+		held = nil
+	}
+	if len(stale)+len(held) == 0 {
+		return p.c, nil
+	}
+	slices.Sort(stale)
+	key := fmt.Sprint(stale, held)
+	if c := p.lent[key]; c != nil {
+		return c, nil
+	}
+	c, err := compile(p.c.lent(stale, held), &p.metrics.counted)
+	if err == nil {
+		p.lent[key] = c
+	}
+	return c, err
+}
+
 // lent returns the definitions that need none of some leaves, of which some are held.
 func (c *catalogue) lent(leaves []engine.LeafID, held []string) *engine.Definitions {
 	d := c.without(leaves)

@@ -3,6 +3,7 @@ package personas
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -30,7 +31,7 @@ func TestANewDefinitionWaitsForWhatIsForwarded(t *testing.T) {
 		r := b.stage(t, b.virtually)
 		start(t, r)
 		virtual.Sleep(5 * time.Second)
-		u, a, noise := onPartition(r, "u", 0), onPartition(r, "a", 1), onPartition(r, "n", 1)
+		u, a, noise := onPartition("u", 0), onPartition("a", 1), onPartition("n", 1)
 		b.send(t, b.of(schemas.TypeTrack, u, a, `"event":"Hello","properties":{}`))
 		virtual.Sleep(5 * time.Second)
 		random := rand.New(rand.NewPCG(1, 2))
@@ -73,7 +74,7 @@ func TestPartitionsTakeUpADefinitionOneByOne(t *testing.T) {
 		start(t, other)
 		virtual.Sleep(30 * time.Second)
 		early, behind := one.processor.owned()[0], other.processor.owned()[0]
-		u, a, handed := onPartition(one, "u", behind), onPartition(one, "a", early), onPartition(one, "h", early)
+		u, a, handed := onPartition("u", behind), onPartition("a", early), onPartition("h", early)
 		visit := func(ids ...string) {
 			b.send(t, b.of(schemas.TypeTrack, ids[0], ids[1], `"event":"Visit","properties":{}`))
 		}
@@ -87,7 +88,7 @@ func TestPartitionsTakeUpADefinitionOneByOne(t *testing.T) {
 		b.definitions.Store(&after)
 		virtual.Sleep(time.Second)
 		visit("", a)
-		v := onPartition(one, "v", behind)
+		v := onPartition("v", behind)
 		visit(v, handed)
 		virtual.Sleep(2 * time.Second)
 		b.heard(t, 0)
@@ -121,6 +122,28 @@ func TestWhoIsAsked(t *testing.T) {
 	}
 }
 
+// TestPartitionsTakeTurns with what is done in small steps, whichever a transaction has.
+func TestPartitionsTakeTurns(t *testing.T) {
+	t.Parallel()
+	p := new(processor)
+	for i, step := range []struct{ open, want []int32 }{
+		{nil, nil},
+		{[]int32{0, 3, 5}, []int32{3, 5, 0}},
+		{[]int32{0, 3, 5}, []int32{5, 0, 3}},
+		{[]int32{1, 2}, []int32{1, 2}},
+		{nil, nil},
+		{[]int32{0, 1, 2}, []int32{2, 0, 1}},
+	} {
+		p.open = make(map[int32]*work)
+		for _, num := range step.open {
+			p.open[num] = nil
+		}
+		if got := p.inTurn(); !slices.Equal(got, step.want) {
+			t.Errorf("step %d: %v, want %v", i, got, step.want)
+		}
+	}
+}
+
 // TestAFillLeavesRoom: the calls of the past that a transaction folds are bounded, and are few
 // where live ones wait for it.
 func TestAFillLeavesRoom(t *testing.T) {
@@ -130,7 +153,7 @@ func TestAFillLeavesRoom(t *testing.T) {
 		r := b.stage(t, b.virtually)
 		start(t, r)
 		virtual.Sleep(5 * time.Second)
-		u, live := onPartition(r, "u", 0), onPartition(r, "l", 0)
+		u, live := onPartition("u", 0), onPartition("l", 0)
 		const past = 8 * turnSteps
 		visits := make([]*kgo.Record, past) // at once, so that they are compressed, and a part of a backfill has many
 		for i := range visits {

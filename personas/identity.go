@@ -35,7 +35,7 @@ func (p *processor) decide(ctx context.Context, t *runner.Transaction, w *work, 
 				m.Fresh = w.fresh()
 			}
 			if !changelog.Reserved(to) {
-				t.Write(ctx, w.from, m.Record(p.home(to), to))
+				t.Write(ctx, w.from, m.Record(homeOf(to, p.count), to))
 				sent++
 			}
 		},
@@ -44,10 +44,10 @@ func (p *processor) decide(ctx context.Context, t *runner.Transaction, w *work, 
 	return sent
 }
 
-// home is the partition of a user.
-func (p *processor) home(user string) int32 {
+// homeOf is which of so many partitions a user's is.
+func homeOf(user string, partitions int) int32 {
 	rec := &kgo.Record{Key: []byte(user)}
-	return int32(kgo.StickyKeyPartitioner(nil).ForTopic(schemas.TopicRawEvents).Partition(rec, p.count))
+	return int32(kgo.StickyKeyPartitioner(nil).ForTopic(schemas.TopicRawEvents).Partition(rec, partitions))
 }
 
 // claim has a user claim the other ids of the call in hand. One who is suppressed gets none.
@@ -80,7 +80,7 @@ func (p *processor) forward(ctx context.Context, t *runner.Transaction, w *work,
 		p.metrics.now.merges[identity.GivenUp]++
 		return 0
 	}
-	t.Write(ctx, w.from, m.Record(p.home(to), to))
+	t.Write(ctx, w.from, m.Record(homeOf(to, p.count), to))
 	return 1
 }
 

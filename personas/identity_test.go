@@ -88,9 +88,9 @@ func (b *bench) belongs(t *testing.T, d *engine.Definitions, ids ...string) map[
 }
 
 // onPartition is an id of a partition.
-func onPartition(r *running, prefix string, num int32) string {
+func onPartition(prefix string, num int32) string {
 	for i := 0; ; i++ {
-		if id := fmt.Sprintf("%s%d", prefix, i); r.processor.home(id) == num {
+		if id := fmt.Sprintf("%s%d", prefix, i); homeOf(id, partitions) == num {
 			return id
 		}
 	}
@@ -110,7 +110,7 @@ func TestAnonymousThenIdentified(t *testing.T) {
 		ids := []string{"before", "early"}
 		want := map[string]string{"before": "early 2", "early": "early 2"}
 		for num := range int32(partitions) {
-			a, u := onPartition(r, "a", num), onPartition(r, "u", 0)+strconv.Itoa(int(num))
+			a, u := onPartition("a", num), onPartition("u", 0)+strconv.Itoa(int(num))
 			b.send(t, b.order("", a), b.order("", a))
 			virtual.Sleep(3 * time.Second)
 			b.send(t, b.order(u, a))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/anabranch/anabranch/internal/kafka/txn/runner"
 	"github.com/anabranch/anabranch/personas/internal/changelog"
 	"github.com/anabranch/anabranch/personas/internal/users"
 )
@@ -48,6 +49,30 @@ type work struct {
 	left    bool          // there is more to do than the transaction may
 	after   time.Duration // which has so much time
 	keeps   bool          // messages whose leaves are not there yet
+}
+
+// work returns what the transaction does to a partition; nil: it was lost, and the
+// transaction is dropped.
+func (p *processor) work(t *runner.Transaction, num int32) *work {
+	if w := p.open[num]; w != nil {
+		return w
+	}
+	p.mu.Lock()
+	part, owned := p.parts[num], len(p.parts)
+	p.mu.Unlock()
+	if part == nil {
+		t.Drop()
+		return nil
+	}
+	c, err := p.inForce(part)
+	if err != nil {
+		p.fail(t, err)
+		return nil
+	}
+	part.users.Keep(p.cfg.ProfileMemory / owned)
+	w := part.begin(c)
+	p.open[num] = w
+	return w
 }
 
 func (p *partition) begin(c *catalogue) *work {

@@ -3,9 +3,6 @@ package personas
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,7 +54,7 @@ type processor struct {
 	open  map[int32]*work       // of the transaction in the making
 	batch store.Batch
 	call  engine.Call
-	turns int   // transactions
+	first int32 // the partition that was the first in turn
 	err   error // of the store: the session ends with it
 }
 
@@ -144,59 +141,6 @@ func (p *processor) has(num int32) bool {
 	return p.parts[num] != nil
 }
 
-// work returns what the transaction does to a partition; nil: it was lost, and the
-// transaction is dropped.
-func (p *processor) work(t *runner.Transaction, num int32) *work {
-	if w := p.open[num]; w != nil {
-		return w
-	}
-	p.mu.Lock()
-	part, owned := p.parts[num], len(p.parts)
-	p.mu.Unlock()
-	if part == nil {
-		t.Drop()
-		return nil
-	}
-	c, err := p.inForce(part)
-	if err != nil {
-		p.fail(t, err)
-		return nil
-	}
-	part.users.Keep(p.cfg.ProfileMemory / owned)
-	w := part.begin(c)
-	p.open[num] = w
-	return w
-}
-
-// inForce returns what may be in force in a partition: all but what needs leaves of which
-// records may still have state of an earlier time. What has changed is held until everybody
-// has been told what was due before.
-func (p *processor) inForce(part *partition) (*catalogue, error) {
-	var stale []engine.LeafID
-	for _, id := range part.Residue {
-		if slices.Contains(p.c.Leaves(), id) {
-			stale = append(stale, id)
-		}
-	}
-	held := p.c.changed(&part.Meta)
-	if len(held) > 0 && part.Time >= p.c.seen.UnixMilli() && !p.due(part.num, part.Clock()) {
-		held = nil
-	}
-	if len(stale)+len(held) == 0 {
-		return p.c, nil
-	}
-	slices.Sort(stale)
-	key := fmt.Sprint(stale, held)
-	if c := p.lent[key]; c != nil {
-		return c, nil
-	}
-	c, err := compile(p.c.lent(stale, held), &p.metrics.counted)
-	if err == nil {
-		p.lent[key] = c
-	}
-	return c, err
-}
-
 // unreadable counts records of users that can't be read. Nothing is told of their partition
 // then: without the record what was told already would be told again.
 func (p *processor) unreadable(err error) {
@@ -261,15 +205,6 @@ func (p *processor) Complete(ctx context.Context, t *runner.Transaction) {
 		}
 		p.write(ctx, t, w)
 	}
-}
-
-// inTurn are the partitions of the transaction, of which each is the first in turn: what is
-// done in small steps is bounded for all together.
-func (p *processor) inTurn() []int32 {
-	nums := slices.Sorted(maps.Keys(p.open))
-	p.turns++
-	first := p.turns % len(nums)
-	return slices.Concat(nums[first:], nums[:first])
 }
 
 // write writes what changed in a partition. Where nothing is defined that is nothing, as a

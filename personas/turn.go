@@ -2,6 +2,7 @@ package personas
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -63,6 +64,18 @@ func (p *processor) turn(ctx context.Context, t *runner.Transaction, w *work) er
 		w.left = true // nobody is overdue: what is held comes into force
 	}
 	return nil
+}
+
+// inTurn are the partitions of the transaction, each in turn the first: what is done in small
+// steps is bounded for all together, and the first could take all of it for as long as it has any.
+func (p *processor) inTurn() []int32 {
+	nums := slices.Sorted(maps.Keys(p.open))
+	next, _ := slices.BinarySearch(nums, p.first+1)
+	nums = slices.Concat(nums[next:], nums[:next])
+	if len(nums) > 0 {
+		p.first = nums[0]
+	}
+	return nums
 }
 
 // timers looks at users who are due.

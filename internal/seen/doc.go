@@ -23,8 +23,8 @@
 //
 //   - The loop waits for no file. It puts fingerprints into memory; logs, runs and merges
 //     are the store's goroutine's. What can't be written stays in memory, is said and
-//     counted, and is tried again (TestADiskThatIsFull, TestADirectoryThatCantBeMade). Files
-//     that were to be removed and stay are not taken up (TestFilesThatStay).
+//     counted, and is tried again (TestADiskThatIsFull). Files that were to be
+//     removed and stay are not taken up (TestFilesThatStay).
 //   - Time is the log's: a bucket is of the records' time stamps, never earlier than the
 //     one before, and what expires does so as the log moves on. So a backlog of days is
 //     compared with what was before it, and a record of the future ends nobody's horizon

@@ -99,6 +99,14 @@ func (m *making) end() (filters, error) {
 	return m.made, nil
 }
 
+// bytes is how many append appends.
+func (f filters) bytes() (n int) {
+	for i := range f {
+		n += filterHeaderBytes + len(f[i].Fingerprints)
+	}
+	return n
+}
+
 // append appends the filters as a file has them: how long each is, by what it was made, and
 // what it has.
 func (f filters) append(b []byte) []byte {

@@ -164,79 +164,54 @@ func TestEachCutOfALog(t *testing.T) {
 	}
 }
 
-// TestADiskThatIsFull: calls are known all the same, which is told, and written once there
-// is room.
+// TestADiskThatIsFull, from the beginning or later: calls are known all the same, which is
+// told, and written once there is room. A file in the place of the directory refuses all that
+// a full disk does.
 func TestADiskThatIsFull(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		store := openStore(t, dir, 24*time.Hour)
-		defer store.close()
-		set := store.set(t)
-		set.Add(0, 0, nil)
-		// A file in the place of the directory refuses all that a full disk does.
-		if err := os.Remove(filepath.Join(dir, "0")); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "0"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		set.Add(1000, 1, fps(0, 1000))
-		set.Add(2000, 2, fps(1000, 2000))
-		synctest.Wait()
-		for n := range 2000 {
-			if !sees(t, set, n, 2) {
-				t.Fatalf("call %d is not known", n)
-			}
-		}
-		if all, unwritten := store.Counts(); all != 2000 || unwritten != 2000 || store.failures.Load() == 0 {
-			t.Errorf("%d known, %d of them not written, %d failures", all, unwritten, store.failures.Load())
-		}
-		if err := os.Remove(filepath.Join(dir, "0")); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Mkdir(filepath.Join(dir, "0"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		virtual.Sleep(2 * retryAfter)
-		set.Add(3000, 3, fps(2000, 3000))
-		synctest.Wait()
-		if all, unwritten := store.Counts(); all != 3000 || unwritten != 0 {
-			t.Errorf("%d known, %d of them not written once there was room", all, unwritten)
-		}
-	})
-}
-
-// TestADirectoryThatCantBeMade: all is in memory until it can.
-func TestADirectoryThatCantBeMade(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		inTheWay := filepath.Join(dir, "0")
-		if err := os.WriteFile(inTheWay, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		store := openStore(t, dir, 24*time.Hour)
-		defer store.close()
-		set := store.set(t)
-		if store.failures.Load() == 0 {
-			t.Error("nothing was said")
-		}
-		set.Add(0, 0, nil)
-		set.Add(1000, 1, fps(0, 1000))
-		set.Add(2000, 2, fps(1000, 2000))
-		synctest.Wait()
-		if all, unwritten := store.Counts(); all != 2000 || unwritten != 2000 || !sees(t, set, 1, 2) {
-			t.Errorf("%d known, %d of them not written", all, unwritten)
-		}
-		if err := os.Remove(inTheWay); err != nil {
-			t.Fatal(err)
-		}
-		virtual.Sleep(2 * retryAfter)
-		set.Add(3000, 3, fps(2000, 3000))
-		synctest.Wait()
-		if all, unwritten := store.Counts(); all != 3000 || unwritten != 0 {
-			t.Errorf("%d known, %d of them not written once that could be made", all, unwritten)
-		}
-	})
+	for name, atFirst := range map[string]bool{"from the beginning": true, "later": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dir := t.TempDir()
+				store := openStore(t, dir, 24*time.Hour)
+				defer store.close()
+				full := filepath.Join(dir, "0")
+				fill := func() {
+					if err := errors.Join(os.RemoveAll(full), os.WriteFile(full, nil, 0o600)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if atFirst {
+					fill()
+				}
+				set := store.set(t)
+				if told := store.failures.Load() > 0; told != atFirst {
+					t.Errorf("a failure was told: %t", told)
+				}
+				fill()
+				set.Add(0, 0, nil)
+				set.Add(1000, 1, fps(0, 1000))
+				set.Add(2000, 2, fps(1000, 2000))
+				synctest.Wait()
+				for n := range 2000 {
+					if !sees(t, set, n, 2) {
+						t.Fatalf("call %d is not known", n)
+					}
+				}
+				if all, unwritten := store.Counts(); all != 2000 || unwritten != 2000 || store.failures.Load() == 0 {
+					t.Errorf("%d known, %d of them not written, %d failures", all, unwritten, store.failures.Load())
+				}
+				if err := os.Remove(full); err != nil {
+					t.Fatal(err)
+				}
+				virtual.Sleep(2 * retryAfter)
+				set.Add(3000, 3, fps(2000, 3000))
+				synctest.Wait()
+				if all, unwritten := store.Counts(); all != 3000 || unwritten != 0 {
+					t.Errorf("%d known, %d of them not written once there was room", all, unwritten)
+				}
+			})
+		})
+	}
 }
 
 // TestFilesThatStay: of a set whose files can't be removed nothing is taken up, then or when

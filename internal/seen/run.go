@@ -176,7 +176,7 @@ func closePage(page []byte, num int) []byte {
 
 // tail is what follows the pages.
 func (r *run) tail() []byte {
-	var b []byte
+	b := make([]byte, 0, len(r.fences)*fenceBytes+r.filters.bytes()+footerBytes)
 	for _, fence := range r.fences {
 		b = binary.BigEndian.AppendUint64(b, fence)
 	}

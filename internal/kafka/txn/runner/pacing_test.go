@@ -86,6 +86,15 @@ func (b *bench) largestTransaction() *atomic.Int64 {
 	return &most
 }
 
+// trickle sends so many events, one after the other.
+func (b *bench) trickle(t *testing.T, n int, every time.Duration) {
+	t.Helper()
+	for i := range n {
+		b.send(t, event(fmt.Sprintf("u%d", i%50), i))
+		virtual.Sleep(every)
+	}
+}
+
 // TestEventsShareATransaction: 250 events a second on brokers that take five
 // milliseconds to end a transaction, which alone bounds it to one for every other
 // event.
@@ -102,10 +111,7 @@ func TestEventsShareATransaction(t *testing.T) {
 			return nil, nil, false
 		})
 		start(t, r)
-		for i := range n {
-			b.send(t, event(fmt.Sprintf("u%d", i%50), i))
-			virtual.Sleep(4 * time.Millisecond)
-		}
+		b.trickle(t, n, 4*time.Millisecond)
 		b.ReadAll(t, crm, n)
 		if ends > n/4 {
 			t.Errorf("%d transactions for %d events", ends, n)
@@ -142,10 +148,7 @@ func TestWorkIsNotWaitedFor(t *testing.T) {
 			return nil, nil, false
 		})
 		start(t, r)
-		for i := range n {
-			b.send(t, event(fmt.Sprintf("u%d", i%50), i))
-			virtual.Sleep(10 * time.Millisecond)
-		}
+		b.trickle(t, n, 10*time.Millisecond)
 		b.ReadAll(t, crm, n)
 		if ends.Load() < n*9/10 {
 			t.Errorf("%d transactions for %d events", ends.Load(), n)
